@@ -112,7 +112,7 @@ _ragmem_options() {
     case "$1" in
         "") _ragmem_words --version --offline -h --help ;;
         "query") _ragmem_words -n --limit -k --kind -s --source -p --project --spec -t --tag --type --category --since --until -a --all -m --mode -r --route --expand --nearest --history --all-tiers --all-branches --session --explain --json --jsonl --ids --context -b --budget --max-chars --answer -q --quiet --sources -h --help ;;
-        "seed") _ragmem_words -s --source --dry-run --check --rebuild --no-llm --no-wait --explain --json -q --quiet --sources --expect --junit --github --write-expect -h --help ;;
+        "seed") _ragmem_words -s --source --dry-run --check --rebuild --no-llm --no-wait --background --explain --json -q --quiet --sources --expect --junit --github --write-expect -h --help ;;
         "ingest") _ragmem_words -k --kind -t --tag -p --project --spec --at --title --buffer --text --type --session --agent --jsonl --drain --code --rebuild -y --yes --dry-run --explain --json -q --quiet -h --help ;;
         "record") _ragmem_words -f --field -t --tag -p --project --spec --at --dry-run --json -q --quiet -h --help ;;
         "feedback") _ragmem_words --session --json -h --help ;;

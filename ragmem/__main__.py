@@ -127,6 +127,13 @@ def _dispatch(arguments: "Sequence[str]") -> int:
             # An assistant waits for the handshake.
             if options := stdio.options_of(rest):
                 return stdio.run(options)
+        case [] | [*_, "--help" | "-h"]:
+            from ragmem.cli.help import read_help
+
+            # The full command line answers for what is no command, and on the narrowest terminals.
+            if text := read_help(list(arguments[:-1])):
+                print(text, end="")
+                return EXIT_OK
     # Set before numpy is imported: its threads cost 70 ms of processor time at each start, and they would
     # compete with the threads of the embedder.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

@@ -69,6 +69,10 @@ class StorageError(RagmemError):
     """The home cannot be written: full disk, read-only folder, missing permission (exit code 3)."""
 
 
+class OlderSchemaError(StorageError):
+    """The home has the tables of an older ragmem and cannot be written to migrate them (exit code 3)."""
+
+
 class RejectionError(StorageError):
     """The database rejects one text, but accepts others (exit code 3)."""
 

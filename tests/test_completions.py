@@ -38,6 +38,8 @@ TAGS = [
     "501",
 ]
 ENTITIES = ["PostgreSQL", "localhost:5432", "o'brien & sons"]
+GONE = "PostgreSQL 9"
+"""An entity that LightRAG has deleted, while texts still mention it."""
 
 # What is typed before Tab, and the words that the shell then hands to ragmem.
 TYPED = {
@@ -110,9 +112,9 @@ def home(tmp_path_factory):
     # The table of the LightRAG store, which takes seconds to load; the columns are its own.
     with closing(sqlite3.connect(home / "data" / "memory.db")) as database, database:
         database.execute(
-            "CREATE TABLE store_nodes (workspace TEXT, id TEXT, folded TEXT, degree INT, data TEXT)"
+            "CREATE TABLE store_nodes (space INT, id TEXT, folded TEXT, degree INT, present INT)"
         )
-        rows = [("user", name, name.lower(), 3, "{}") for name in ENTITIES]
+        rows = [(1, name, name.lower(), 3, name != GONE) for name in (*ENTITIES, GONE)]
         database.executemany("INSERT INTO store_nodes VALUES (?, ?, ?, ?, ?)", rows)
     return home
 

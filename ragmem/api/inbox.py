@@ -54,8 +54,10 @@ class Inbox:
     ) -> str:
         """Make vectors and graph of all pending memories; return why some remain pending, "" if none does.
 
-        `refusals` gets those that the model or the store rejects.
+        `refusals` gets those that the model or the store rejects. May be interrupted at any time: the next
+        call goes on.
         """
+        from ragmem.api.retrieval import Retrieval
         from ragmem.services.ingestion.index import index_pending
 
         waiting = self._home.catalog.memories.ids(states=[State.PENDING])
@@ -68,6 +70,8 @@ class Inbox:
             index_pending(self._home.catalog, self._home.store, advance=advance, refusals=refusals)
         except BackendError as error:
             return error.full_message
+        self._home.models.remember()
+        Retrieval(self._home).calibrate()
         return ""
 
     def status(self) -> "InboxStatus":

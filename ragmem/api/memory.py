@@ -5,7 +5,7 @@
 """
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -214,11 +214,14 @@ class Ragmem(Home):
         llm: bool = True,
         wait: bool = True,
         progress: "Progress | None" = None,
+        on_searchable: "Callable[[SeedReport], None] | None" = None,
     ) -> "SeedReport":
         """Bring the memory up to date with the sources on disk.
 
-        Then the language model extracts entities, if [extraction] asks for it and `llm` is true. A `dry_run`
-        stores nothing; `rebuild` reads all sources anew.
+        Full text finds everything once all texts are read, which `on_searchable` is told. Then vectors and
+        graph are made, unless `wait` is false: `inbox.index_pending`, the next seed or the warm process makes
+        them. At last the language model extracts entities, if [extraction] asks for it and `llm` is true. A
+        `dry_run` stores nothing; `rebuild` reads all sources anew.
         """
         from ragmem.services.entities.extraction import ExtractionPorts, extract_by_model
         from ragmem.services.processes.progress import Silent
@@ -245,12 +248,13 @@ class Ragmem(Home):
             progress=progress or Silent(),
             wait=wait,
             documents=self.ingestion.documents(dry_run=dry_run),
+            on_searchable=on_searchable,
         )
-        if not dry_run:
+        if not dry_run and wait:
             self.models.remember()
             if report.would_change and not report.note:
                 self.retrieval.calibrate()
-        if llm and not report.note and self.catalog.exists():
+        if llm and (wait or dry_run) and not report.note and self.catalog.exists():
             tools = ExtractionPorts(
                 catalog=self.catalog,
                 open_store=lambda: self.store,

@@ -40,7 +40,9 @@ class Reports:
         self._home.require()
         return statistics(self._home.catalog, self._home.store, self._home.settings)
 
-    def lifecycle(self, projects: Sequence[str] | None = None, *, limit: int = 10) -> "LifecycleReport":
+    def lifecycle(
+        self, projects: Sequence[str] | None = None, *, limit: int = 10, members: int | None = None
+    ) -> "LifecycleReport":
         """Return the lifecycle figures of these projects (None: of all).
 
         See `services.reporting.lifecycle_report`.
@@ -55,6 +57,7 @@ class Reports:
             policy=home.settings.lifecycle.policy,
             projects=projects,
             limit=limit,
+            members=members,
             automatic=home.reload_settings().lifecycle.automatic,
         )
 

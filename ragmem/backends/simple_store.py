@@ -244,9 +244,10 @@ class SimpleStore(StoreDefaults, ABC):
         return [(entity, degrees[key]) for key, entity in entities.items()]
 
     def entities(
-        self, prefix: str = "", *, limit: int = 50, project: str | None = None
+        self, prefix: str = "", *, limit: int = 50, project: str | None = None, described: bool = True
     ) -> list[tuple[Entity, int]]:
         """Return entities whose name starts with the prefix with their degree, most connected first."""
+        del described
         found = [one for one in self._degrees(project) if one[0].name.lower().startswith(prefix.lower())]
         return sorted(found, key=lambda pair: (-pair[1], pair[0].name))[:limit]
 
@@ -262,12 +263,14 @@ class SimpleStore(StoreDefaults, ABC):
         ]
         return sorted(found, key=lambda pair: (-pair[0].weight, pair[0].source, pair[0].target))[:limit]
 
-    def nodes(self, project: str) -> Iterator[tuple[Entity, int]]:
+    def nodes(self, project: str, *, described: bool = True) -> Iterator[tuple[Entity, int]]:
         """Yield every entity of a project with its degree, by name."""
+        del described
         yield from sorted(self._degrees(project), key=lambda pair: pair[0].name)
 
-    def edges(self, project: str) -> Iterator[Relation]:
+    def edges(self, project: str, *, described: bool = True) -> Iterator[Relation]:
         """Yield every relation of a project, by source and target."""
+        del described
         yield from sorted((one for _, one in self._graph(project)[1]), key=_ends)
 
     def mentions(

@@ -1,8 +1,8 @@
 """The table of commands; each module is imported only when its command runs."""
 
 import importlib
+import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import typer
@@ -11,6 +11,7 @@ import typer.main
 from typer.exceptions import TyperException
 
 from ragmem.errors import EXIT_INTERRUPTED, EXIT_OK, UsageError
+from ragmem.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +121,15 @@ def load_command(name: str) -> Any:
     """Return the real command of the table."""
     command = typer.main.get_command(importlib.import_module(COMMANDS[name].module).app)
     command.name = name
+    _keep_summaries(command)
     return command
+
+
+def _keep_summaries(group: Any) -> None:
+    """Let a group's help show the whole first sentence of each command, which Typer cuts to fit one line."""
+    for command in getattr(group, "commands", {}).values():
+        command.short_help = command.get_short_help_str(limit=sys.maxsize)
+        _keep_summaries(command)
 
 
 def build() -> LazyGroup:

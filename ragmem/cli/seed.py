@@ -17,7 +17,7 @@ Examples:
   ragmem seed
   ragmem seed --source memory --dry-run
   ragmem seed --check
-  ragmem seed --source transcripts --no-wait
+  ragmem seed --background
   ragmem seed --expect ragmem-expect.toml --junit ragmem.xml
 
 \b
@@ -47,7 +47,10 @@ def seed(
         bool, typer.Option("--no-llm", help="Ask no language model now; a later seed asks what waits.")
     ] = False,
     no_wait: Annotated[
-        bool, typer.Option("--no-wait", help="Do not wait for the vectors of transcripts: they follow later.")
+        bool, typer.Option("--no-wait", help="End when full text finds everything: the vectors follow later.")
+    ] = False,
+    background: Annotated[
+        bool, typer.Option("--background", help="As --no-wait, and another process makes the vectors.")
     ] = False,
     explain: ExplainOption = False,
     as_json: JsonOption = False,
@@ -77,6 +80,8 @@ def seed(
     verdict = None
     if explain and not dry_run:
         raise UsageError("--explain goes with --dry-run", hint="ragmem seed --dry-run --explain")
+    if background and (dry_run or check):
+        raise UsageError("--background stores something", hint="ragmem seed --background")
     listed = dry_run and expect is None
     with open_memory(sources_file=sources_file, quiet=quiet) as memory, Bar(quiet=quiet or as_json) as bar:
         expected = options.read(memory)
@@ -86,10 +91,12 @@ def seed(
             explain=listed,
             rebuild=rebuild,
             llm=not no_llm,
-            wait=not no_wait,
+            wait=not (no_wait or background),
             progress=bar,
+            on_searchable=None if quiet or as_json or no_wait or background else _tell_searchable,
         )
         bar.close()
+        indexing = background and bool(report.pending) and _index_in_background(memory)
         for tally in report.tallies:
             if not tally.files and not quiet and (source or not as_json):
                 globs = ", ".join(memory.settings.sources[tally.source].globs)
@@ -105,9 +112,11 @@ def seed(
         )
     if as_json:
         expectations = {"expectations": seed_expect.shape(verdict)} if verdict else {}
-        say_json(_document(report, explain=listed) | expectations)
+        say_json(_document(report, explain=listed) | {"background": indexing} | expectations)
     else:
         _say(report, listed=listed, explain=explain, quiet=quiet)
+        if not quiet:
+            _tell_indexed(report, background=indexing)
     if verdict is not None:
         if not as_json:
             seed_expect.say_verdict(verdict)
@@ -128,6 +137,7 @@ def _document(report: Any, *, explain: bool) -> dict[str, Any]:
         "dry_run": report.dry_run,
         "would_change" if report.dry_run else "changed": report.would_change,
         "resumed": report.resumed,
+        "indexed": report.indexed,
         "pending": report.pending,
         "note": report.note,
         "run": report.run,
@@ -137,6 +147,7 @@ def _document(report: Any, *, explain: bool) -> dict[str, Any]:
         "chunks": report.chunks,
         "extraction": asdict(report.extraction) if report.extraction else None,
         "transcripts": asdict(report.streamed) if report.streamed else None,
+        "searchable_seconds": round(report.searchable_seconds, 3),
         "seconds": round(report.seconds, 3),
     }
     if explain:
@@ -200,12 +211,35 @@ def _tell_transcripts(done: Any, *, dry_run: bool) -> None:
     rate = f" in {done.seconds:.1f} s, {size(int(done.bytes / done.seconds))}/s" if done.seconds else ""
     twice = f", {done.doubled:,} of them told by another transcript" if done.doubled else ""
     tell(f"transcripts: {read} read{rate}: {plural(done.exchanges, 'exchange')}{twice}")
-    if done.waiting:
-        waiting = plural(done.waiting, "memory waits", "memories wait")
-        tell(
-            f"note: {waiting} for vectors, and full text finds them meanwhile: "
-            "`ragmem ingest --drain` or the next seed makes them"
-        )
+
+
+def _index_in_background(memory: Any) -> bool:
+    """Have another process index what waits; tell whether one does."""
+    from ragmem.daemon import indexer
+
+    try:
+        # One that runs already looks again before it ends.
+        indexer.start(memory)
+    except OSError as error:
+        tell(f"note: no process can be started for the vectors: {error.strerror}")
+        return False
+    return True
+
+
+def _tell_searchable(report: Any) -> None:
+    """Tell when full text has everything, unless nothing waits for its vectors."""
+    if report.pending and not report.note:
+        waiting = plural(report.pending, "memory waits", "memories wait")
+        tell(f"found by words after {report.searchable_seconds:.1f} s; {waiting} for vectors")
+
+
+def _tell_indexed(report: Any, *, background: bool) -> None:
+    if report.indexed:
+        tell(f"found by words and vectors after {report.seconds:.1f} s")
+    elif report.pending and not report.note:
+        makes = "another process" if background else "`ragmem ingest --drain`, or the next seed,"
+        _tell_searchable(report)
+        tell(f"note: {makes} makes the vectors")
 
 
 def _tell_extraction(done: Any) -> None:

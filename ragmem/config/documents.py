@@ -4,12 +4,13 @@ import json
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 from ragmem.config.values import nearest
 from ragmem.errors import ConfigError
+from ragmem.frozen import dataclass
 
 Key = tuple[str, ...]
 

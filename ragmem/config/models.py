@@ -1,10 +1,10 @@
 """The tables of config.toml about models: which are used for what, and what they may cost."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from ragmem.config.values import key
+from ragmem.frozen import dataclass
 
 EXTRACTIONS = ("rules", "llm", "both")
 

@@ -1,7 +1,7 @@
 """The settings as frozen values, with the description and bounds of each key."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -18,6 +18,7 @@ from ragmem.config.values import key
 from ragmem.domain.model import Kind
 from ragmem.domain.model.decay import Decay
 from ragmem.domain.model.lifecycle import CURATED, LifecyclePolicy
+from ragmem.frozen import dataclass
 
 if TYPE_CHECKING:
     from ragmem.domain.secrets.redaction import Redactor

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 def start(
     words: "Sequence[str]", environ: "Mapping[str, str]", *, folder: str, heard: int = -1, lock: int = -1
-) -> None:
-    """Start `ragmem` in a folder, in a session of its own and without output. Raises OSError.
+) -> int:
+    """Start `ragmem` in a folder, in a session of its own and without output; return its id. Raises OSError.
 
     It reads the descriptor `heard` as standard input and inherits the descriptor `lock`, if they are given.
     """
@@ -38,9 +38,9 @@ def start(
     try:
         os.chdir(folder)
         try:
-            os.posix_spawn(sys.executable, line, here, file_actions=actions, setsid=True)
+            return os.posix_spawn(sys.executable, line, here, file_actions=actions, setsid=True)
         except NotImplementedError:  # an old system: the process ends with the assistant, and its events wait
-            os.posix_spawn(sys.executable, line, here, file_actions=actions)
+            return os.posix_spawn(sys.executable, line, here, file_actions=actions)
     finally:
         os.fchdir(before)
         os.close(before)

@@ -14,10 +14,10 @@ store overrides what it does faster.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 from ragmem.domain.model import Entity, Hit, Record, Relation
+from ragmem.frozen import dataclass
 
 if TYPE_CHECKING:
     import numpy as np
@@ -279,9 +279,12 @@ class Graph(Protocol):
     """Entities and relations, per project, with the chunks that they come from."""
 
     def entities(
-        self, prefix: str = "", *, limit: int = 50, project: str | None = None
+        self, prefix: str = "", *, limit: int = 50, project: str | None = None, described: bool = True
     ) -> list[tuple[Entity, int]]:
-        """Return entities whose name starts with the prefix (any case), with degree, most connected first."""
+        """Return entities whose name starts with the prefix (any case), with degree, most connected first.
+
+        Without `described`, a store may leave their descriptions empty to be faster.
+        """
         ...
 
     def neighbours(
@@ -290,14 +293,14 @@ class Graph(Protocol):
         """Return the relations of an entity with the entity at the other end, heaviest first."""
         ...
 
-    def nodes(self, project: str) -> Iterator[tuple[Entity, int]]:
+    def nodes(self, project: str, *, described: bool = True) -> Iterator[tuple[Entity, int]]:
         """Yield every entity of a project with its degree, ordered by name.
 
-        Later items reflect concurrent writes.
+        Later items reflect concurrent writes; `described` as for `entities`.
         """
         ...
 
-    def edges(self, project: str) -> Iterator[Relation]:
+    def edges(self, project: str, *, described: bool = True) -> Iterator[Relation]:
         """Yield every relation of a project, ordered by source and target; otherwise like `nodes`."""
         ...
 

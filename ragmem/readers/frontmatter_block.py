@@ -2,10 +2,12 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from frontmatter.default_handlers import SafeLoader, YAMLHandler, yaml
+
+from ragmem.frozen import dataclass
 
 _HANDLER = YAMLHandler()
 _PLAIN_LINE = re.compile(r"([A-Za-z][\w -]{0,60}):[ \t](.*)")

@@ -3,8 +3,9 @@
 import os
 import re
 import subprocess
-from dataclasses import dataclass
 from pathlib import Path
+
+from ragmem.frozen import dataclass
 
 TIMEOUT = 2.0
 """Seconds: a healthy repository answers in milliseconds, one on a dead network share never does."""

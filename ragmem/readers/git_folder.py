@@ -1,9 +1,9 @@
 """Read the files of a repository directly, so that a known one needs no run of git."""
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
+from ragmem.frozen import dataclass
 from ragmem.readers.git import output_of
 
 TIMEOUT_S = 1.0

@@ -11,10 +11,10 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as NotYetError
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ragmem.frozen import dataclass
 from ragmem.readers.git import output_of
 from ragmem.readers.git_folder import checkout_at, own_folder
 

@@ -1,10 +1,10 @@
 """The result of reading one file: its drafts, or an error."""
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from ragmem.domain.model import Draft
 from ragmem.errors import SourceError
+from ragmem.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,13 +3,14 @@
 import hashlib
 import os.path
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Protocol
 
 from ragmem.config.settings import SourceSpec
 from ragmem.domain.model import USER, Scope
+from ragmem.frozen import dataclass
 from ragmem.readers.fields import clean
 from ragmem.readers.files import show
 from ragmem.readers.git import Repository, repository_at

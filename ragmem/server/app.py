@@ -18,7 +18,6 @@ from ragmem.server.http.activity import Activity, ActivityMiddleware
 from ragmem.server.http.idle_gc import run_gc_when_idle
 from ragmem.server.http.llm_workers import LlmWorkers
 from ragmem.server.http.log import Log
-from ragmem.server.http.memory_limits import bound_pages
 from ragmem.server.http.shutdown import Shutdown
 from ragmem.server.http.workers import Workers
 from ragmem.server.inference import routes as inference
@@ -154,7 +153,6 @@ def _tell_bug(task: asyncio.Task[None], warn: Callable[[str], None]) -> None:
 
 async def _begin(memory: Ragmem, workers: Workers, warn: Callable[[str], None]) -> None:
     """Load the models, then start the threads and open their connections, so that no request waits."""
-    bound_pages(memory.catalog.database)
     await workers.run(lambda: warm_up(memory, warn))
 
     def look() -> None:

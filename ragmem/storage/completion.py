@@ -201,7 +201,8 @@ def entities(path: Path | None, prefix: str) -> Pairs:
     return _query(
         path,
         "SELECT id, max(degree) || iif(max(degree) = 1, ' relation', ' relations') FROM store_nodes"
-        f" WHERE folded >= ? AND folded < ? GROUP BY id ORDER BY max(degree) DESC, id LIMIT {LIMIT}",
+        " WHERE folded >= ? AND folded < ? AND present"
+        f" GROUP BY id ORDER BY max(degree) DESC, id LIMIT {LIMIT}",
         folded,
         _above(folded),
     )

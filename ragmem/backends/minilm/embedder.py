@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragmem.backends.minilm.blas import import_numpy
+from ragmem.backends.minilm.blas import import_numpy, trim_heap
 from ragmem.backends.minilm.choice import (
     WORTH_TOKENS,
     machine_key,
@@ -133,6 +133,7 @@ class MiniLmEmbedder:
         sequences = [tokenizer.encode(text, limit=WINDOW) for text in texts]
         if not self._measured and sum(map(len, sequences)) >= WORTH_TOKENS:
             engine = self._choose_engine(sequences)
+            trim_heap()
         batches = batch(list(map(len, sequences)), tokens=engine.batch_tokens, least=self._threads)
         vectors = np.empty((len(texts), WIDTH), np.float32)
 

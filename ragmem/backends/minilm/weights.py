@@ -8,12 +8,12 @@ no engine scales its attention scores. `positions` carries the embedding of toke
 import json
 import mmap
 import struct
-from dataclasses import dataclass
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ragmem.errors import BackendError
+from ragmem.frozen import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -32,7 +32,8 @@ class Lifecycle(ReportPane):
         projects = self.app.reader.projects
 
         def read(memory: Ragmem) -> tuple[LifecycleReport, dict[str, str]]:
-            return memory.reports.lifecycle(projects, limit=LINES), memory.catalog.projects.names()
+            report = memory.reports.lifecycle(projects, limit=LINES, members=0)
+            return report, memory.catalog.projects.names()
 
         self._report, names = await self.app.reader.run(read)
         self._where = format_projects(None if projects is None else [names.get(one, one) for one in projects])

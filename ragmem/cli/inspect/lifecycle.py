@@ -46,7 +46,9 @@ def lifecycle(
     check_target(svg, force=force)
     with open_memory() as memory:
         projects = select_projects(memory, project, every=every)
-        report = memory.reports.lifecycle(projects, limit=limit or LINES)
+        report = memory.reports.lifecycle(
+            projects, limit=limit or LINES, members=None if as_json else MEMBERS
+        )
         known = memory.catalog.projects.names()
     names = None if projects is None else [known.get(one, one) for one in projects]
     if as_json:
@@ -86,7 +88,7 @@ def _say_tables(report: "LifecycleReport") -> None:
         say(f"{bold(truncate(one.title or one.id[:12], TITLE))}  {one.size:,} memories")
         if one.names:
             say(f"  {', '.join(one.names)}")
-        for member in one.members[:MEMBERS]:
+        for member in one.members:
             say(f"  {member.at:%Y-%m-%d}  {member.id[:12]}  {truncate(member.title, TITLE)}")
         if one.size > MEMBERS:
             say(dim(f"  and {one.size - MEMBERS:,} more: --json has all"))

@@ -10,7 +10,7 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from itertools import chain
 from pathlib import Path
@@ -19,6 +19,7 @@ from ragmem.domain.classification.kinds import kind_scores
 from ragmem.domain.classification.protection import hint_counts
 from ragmem.domain.model import Category, Kind, Tier
 from ragmem.domain.text.turns import turns
+from ragmem.frozen import dataclass
 
 WEIGHTS = Path(__file__).with_name("judge.json")
 

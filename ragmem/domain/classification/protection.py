@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
+
+from ragmem.frozen import dataclass
 
 MAX_CHARS = 20_000
 """Characters that are read."""

@@ -1,12 +1,12 @@
 """Classify the tier of a text by the trained judge or by the published markers."""
 
-from dataclasses import dataclass
 from typing import Literal
 
 from ragmem.domain.classification.greeting import is_greeting
 from ragmem.domain.classification.judge import Verdict, judge
 from ragmem.domain.classification.summary import MARKERS
 from ragmem.domain.model import Tier
+from ragmem.frozen import dataclass
 
 Rule = Literal["judge", "classic"]
 """The rule of classification: ask the trained judge, or count the published markers."""

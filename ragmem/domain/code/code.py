@@ -9,9 +9,11 @@ for
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import Any
+
+from ragmem.frozen import dataclass
 
 
 class SymbolKind(StrEnum):

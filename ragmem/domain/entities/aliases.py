@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from ragmem.frozen import dataclass
 
 ACRONYM = "acronym"
 ALIAS = "alias"

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 
 from ragmem.domain.entities.aliases import ACRONYM, ALIAS, USER_CHOICE
 from ragmem.domain.entities.resolution import CODE, Name, compatible, heads, rule_of
+from ragmem.frozen import dataclass
 
 STATEMENTS = frozenset((ACRONYM, ALIAS, USER_CHOICE))
 """Rules by which a text or a user states that two names are one."""

@@ -3,7 +3,6 @@
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 
 from ragmem.domain.entities.entities import canonical_key
@@ -13,6 +12,7 @@ from ragmem.domain.model import Entity, Relation
 from ragmem.domain.text.known_names import AMBIGUOUS_NAMES, COMMON_WORDS, KNOWN_NAMES
 from ragmem.domain.text.loose_json import LooseJson, parse_loose_json
 from ragmem.domain.text.token_types import ENTITY_TYPES, MAX_NAME_CHARS, MIN_NAME_CHARS
+from ragmem.frozen import dataclass
 
 FALLBACK_TYPE = "concept"
 

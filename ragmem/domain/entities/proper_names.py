@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 from ragmem.domain.text.blocks import BlockType
@@ -14,6 +13,7 @@ from ragmem.domain.text.token_types import (
     NAME_WEIGHT,
     WEAK_WEIGHT,
 )
+from ragmem.frozen import dataclass
 
 MAX_NAME_WORDS = 4
 """Maximum words of a name; a longer run of capitalized words is a title."""

@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain, pairwise, product
 
 from ragmem.domain.entities.entities import Mention
 from ragmem.domain.entities.statements import Statement
 from ragmem.domain.entities.verbs import verb_in
 from ragmem.domain.text.blocks import BlockType
+from ragmem.frozen import dataclass
 
 VERB_WEIGHT = 1.0
 DEFINITION_WEIGHT = 0.8

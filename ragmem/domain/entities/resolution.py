@@ -6,11 +6,12 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 
 from ragmem.domain.model import Entity, Extraction, Relation
 from ragmem.domain.text.known_names import AMBIGUOUS_NAMES, COMMON_WORDS, KNOWN_NAMES
+from ragmem.frozen import dataclass
 
 MAX_PATHS = 100
 """Maximum paths with the same last part that are resolved; more of them are ambiguous."""

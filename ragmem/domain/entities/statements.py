@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import zip_longest
 
 from ragmem.domain.text.blocks import Block, BlockType, blocks, lines, statements
 from ragmem.domain.text.data_lines import is_data, records
 from ragmem.domain.text.token_types import COMMANDS
+from ragmem.frozen import dataclass
 
 MAX_STATEMENT_CHARS = 2000
 """A longer statement is generated text; only its beginning is read."""

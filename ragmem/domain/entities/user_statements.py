@@ -5,11 +5,11 @@ archived like others, and whenever the graph is rebuilt it contributes exactly w
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ragmem.domain.entities.aliases import USER_CHOICE, Alias
 from ragmem.domain.entities.resolution import WEAK
 from ragmem.domain.model import Chunk, Draft, Entity, Extraction, Memory, Relation, Scope, memory_id
+from ragmem.frozen import dataclass
 
 SOURCE = "graph"
 """The source of these memories."""

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from ragmem.frozen import dataclass
 
 BEGIN = "<!-- BEGIN ragmem: written by `ragmem refresh`, what you change in here is lost -->"
 END = "<!-- END ragmem -->"

@@ -17,11 +17,12 @@
 import base64
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from enum import StrEnum
 
 from ragmem.domain.secrets.marks import without_marks
+from ragmem.frozen import dataclass
 
 USER = "user"
 """The scope of memories that belong to the user, not to a project."""

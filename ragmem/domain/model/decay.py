@@ -2,11 +2,13 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
+from functools import lru_cache
 from types import MappingProxyType
 
 from ragmem.domain.model import Kind
+from ragmem.frozen import dataclass
 
 SECONDS_PER_DAY = 86400.0
 
@@ -82,10 +84,7 @@ class Decay:
         Their ratio is that of the weights relative to the shipped ones, and the larger one is 1. So a score
         stays on its scale: without a weight for recency it is the relevance.
         """
-        semantic = self.semantic_weight / SHIPPED_WEIGHTS[0]
-        recent = self.recency_weight / SHIPPED_WEIGHTS[1]
-        largest = max(semantic, recent)
-        return semantic / largest, recent / largest
+        return _exponents(self.semantic_weight, self.recency_weight)
 
     @property
     def max_loss(self) -> float:
@@ -136,6 +135,13 @@ MIN_RELEVANCE_SHARE = 0.5
 """Minimum share of the best relevance if relevance has no weight."""
 
 DEFAULT = Decay()
+
+
+@lru_cache(maxsize=16)
+def _exponents(semantic_weight: float, recency_weight: float) -> tuple[float, float]:
+    semantic, recent = semantic_weight / SHIPPED_WEIGHTS[0], recency_weight / SHIPPED_WEIGHTS[1]
+    largest = max(semantic, recent)
+    return semantic / largest, recent / largest
 
 
 def age_days(event_time: datetime, now: datetime) -> float:

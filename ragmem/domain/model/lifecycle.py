@@ -6,12 +6,12 @@ never archived. Isolation, not age, ends a life; archived memories can be restor
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from ragmem.domain.model import EPISODES, Category, Kind, Memory, Scope
 from ragmem.domain.model.document_place import is_of_document
+from ragmem.frozen import dataclass
 
 
 class LifecycleState(StrEnum):
@@ -190,8 +190,7 @@ class Entry:
         return self.life is LifecycleState.BUFFER and whole and free and bool(self.session)
 
 
-@dataclass(frozen=True, slots=True)
-class Connection:
+class Connection(NamedTuple):
     """A link between two memories of one project, by their ids in ascending order.
 
     `cosine` is that of their vectors, `shared` (0 to 1) the overlap of their names and rare words, and

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+
+from ragmem.frozen import dataclass
 
 NAME_KEYS = ("project", "project_name", "repo", "repository", "git_repo", "git_remote")
 FOLDER_KEYS = tuple(

@@ -1,11 +1,12 @@
 """The record types with their fields, and their kind, category and protection."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from types import MappingProxyType
 
 from ragmem.domain.model import Category, Kind
+from ragmem.frozen import dataclass
 
 
 class RecordType(StrEnum):

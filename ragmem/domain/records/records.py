@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from ragmem.domain.model import Draft, Memory, Scope, digest
@@ -11,6 +10,7 @@ from ragmem.domain.records.record_fields import Value, parse_value
 from ragmem.domain.records.record_types import RECORD_SCHEMAS, Field, FieldType, RecordSchema, RecordType
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.errors import UsageError
+from ragmem.frozen import dataclass
 
 RECORDS = "records"
 """The source of typed records."""

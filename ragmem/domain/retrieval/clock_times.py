@@ -1,11 +1,11 @@
 """Times of day beside a date: "at 14:05", "9 am", "between 2 and 4 pm", "in the evening"."""
 
 import re
-from dataclasses import dataclass
 from datetime import timedelta, timezone, tzinfo
 
 from ragmem.domain.retrieval.date_words import compile_once
 from ragmem.domain.text.spans import ClosedSpan
+from ragmem.frozen import dataclass
 
 ROUGHLY = {True: 15, False: 30}
 """Minutes to each side that "around" means: of a time to the minute, and of an hour."""

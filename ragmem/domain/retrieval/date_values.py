@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 
 from ragmem.domain.retrieval.date_words import HALVES, LAST, MONTHS, NTH, NUMBERS, ORDINALS, PARTS, WEEKDAYS
@@ -19,6 +18,7 @@ from ragmem.domain.text.spans import (
     week,
     week_of,
 )
+from ragmem.frozen import dataclass
 
 _DAY = timedelta(days=1)
 _LEAP = 8

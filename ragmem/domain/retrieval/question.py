@@ -1,7 +1,6 @@
 """Parse a question: its syntax, its dates, and the cues by which candidates are found and ranked."""
 
 import re
-from dataclasses import dataclass
 from datetime import datetime, tzinfo
 
 from ragmem.domain.retrieval import date_languages, date_words
@@ -9,6 +8,7 @@ from ragmem.domain.retrieval.question_dates import TO_LOWER, Dates, find_dates, 
 from ragmem.domain.text.identifiers import identifiers, paths
 from ragmem.domain.text.keywords import is_stop_word
 from ragmem.domain.text.spans import Span, time_match
+from ragmem.frozen import dataclass
 
 __all__ = ["Query", "parse", "time_match"]
 

@@ -1,7 +1,7 @@
 """Find the spans of time that a question names."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, tzinfo
 
 from ragmem.domain.retrieval import date_words as words
@@ -10,6 +10,7 @@ from ragmem.domain.retrieval.date_languages import translate_dates
 from ragmem.domain.retrieval.date_values import LENGTHS, DateExpression, amount, date_span
 from ragmem.domain.retrieval.date_words import compile_once
 from ragmem.domain.text.spans import ClosedSpan, Span, days, week_of
+from ragmem.frozen import dataclass
 
 MAX_SPANS = 6
 """A text with more dates is a log or a plan and does not ask for a certain time."""

@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ragmem.domain.model import UNASSIGNED, Match, Memory
+from ragmem.frozen import dataclass
 
 DUPLICATE_JACCARD = 0.9
 """Minimum share of common words of two duplicates; different memories from one template have fewer."""
@@ -112,6 +112,9 @@ def _is_duplicate(best: Match, match: Match) -> bool:
 def _is_near_duplicate(best: _MatchWords, known: _MatchWords) -> bool:
     """Tell whether two matches of a project are nearly the same, in their texts and matching chunks."""
     one, other = best.match, known.match
+    short, long = sorted((len(one.memory.text), len(other.memory.text)))
+    if short < DUPLICATE_LENGTH * long:
+        return False
     # Two memories without a known project may belong to two.
     if one.memory.scope.project != other.memory.scope.project or one.memory.scope.project == UNASSIGNED:
         return False
@@ -119,15 +122,9 @@ def _is_near_duplicate(best: _MatchWords, known: _MatchWords) -> bool:
         return False
     if OWN_RECORD & (one.terms.keys() | other.terms.keys()):
         return False
-    short, long = sorted((len(one.memory.text), len(other.memory.text)))
     return (
-        short >= DUPLICATE_LENGTH * long
-        and (
-            _alike(best.passage, known.passage)
-            or (_contains_chunk(one, other) and _contains_chunk(other, one))
-        )
-        and _alike(best.words, known.words)
-    )
+        _alike(best.passage, known.passage) or (_contains_chunk(one, other) and _contains_chunk(other, one))
+    ) and _alike(best.words, known.words)
 
 
 def _contains_chunk(match: Match, other: Match) -> bool:

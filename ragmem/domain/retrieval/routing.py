@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
 
 from ragmem.domain.retrieval.routing_cues import CUES, Route
 from ragmem.domain.retrieval.routing_words import WORDS
 from ragmem.domain.text.known_names import KNOWN_NAMES
+from ragmem.frozen import dataclass
 
 MAX_READ = 600
 """Maximum characters of a question that are read, half of them from its end; a longer one has pasted text."""

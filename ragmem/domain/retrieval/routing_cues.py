@@ -6,11 +6,11 @@ pattern <name> means words of `routing_words`, and three dots any text within on
 """
 
 import re
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 
 from ragmem.domain.retrieval.routing_words import WORDS
+from ragmem.frozen import dataclass
 
 
 class Route(StrEnum):

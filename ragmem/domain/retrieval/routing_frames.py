@@ -8,7 +8,8 @@ matter. The caller checks that the names are known; otherwise it is another ques
 import re
 import unicodedata
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from ragmem.frozen import dataclass
 
 MOST_WORDS = 16
 """Maximum words of a question; a longer one does not have these forms."""

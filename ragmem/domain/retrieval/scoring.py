@@ -1,13 +1,15 @@
 """Score the candidates of a question: evidence gives the relevance, and relevance and age the score."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
+from types import MappingProxyType
+from typing import NamedTuple
 
 from ragmem.domain.model import Kind
 from ragmem.domain.model.decay import Decay, age_days, exponential_recency
 from ragmem.domain.retrieval.question import Query
-from ragmem.domain.text.spans import SAME_DAY, selective_spans, time_match
+from ragmem.domain.text.spans import SAME_DAY, Span, selective_spans, time_match
+from ragmem.frozen import dataclass
 
 CODE_MARKS = 0.08
 """Minimum share of brackets and similar characters of a program."""
@@ -48,8 +50,8 @@ class Policy:
     abstain: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+# Tuples, because a question makes a hundred of them: a frozen dataclass takes five times as long.
+class Evidence(NamedTuple):
     """The evidence for one memory, each value in 0..1.
 
     `text` is the BM25 of its best chunk as a share of the maximum, `coverage` the share of the question's idf
@@ -94,10 +96,10 @@ class Weights:
 
 
 FITTED = Weights()
+_LEXICAL, _SEMANTIC = FITTED.lexical, FITTED.semantic
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(NamedTuple):
     """A possible answer: a memory with its matching chunks, the best of them, and its evidence.
 
     `further` are its scores in the lists besides words and vectors, by name; `also` are the chunks that are
@@ -109,7 +111,7 @@ class Candidate:
     chunk_id: str
     chunks: Sequence[str]
     evidence: Evidence
-    further: Mapping[str, float] = field(default_factory=dict)
+    further: Mapping[str, float] = MappingProxyType({})
     also: tuple[str, ...] = ()
     compared: bool = True
 
@@ -130,8 +132,7 @@ class CandidateSet:
     leading: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class ScoredMemory:
+class ScoredMemory(NamedTuple):
     """A memory with its relevance (0..1), and `own`: its relevance by words and vectors alone.
 
     `inherited` is the relevance of a memory that it supersedes; without a match of its own it has no
@@ -188,6 +189,17 @@ def relevances(
     return own, reached
 
 
+def known_terms(candidate: Candidate, found: CandidateSet) -> dict[str, float]:
+    """Return those of `terms` by which matches are compared: words, further lists, the engine's rank."""
+    ranks = found.ranks.get("engine", {})
+    engine = [ranks[chunk] for chunk in candidate.chunks if chunk in ranks] if ranks else []
+    return (
+        {"lexical": lexical(candidate.evidence)}
+        | dict(candidate.further)
+        | ({"engine_rank": float(min(engine))} if engine else {})
+    )
+
+
 def terms(candidate: Candidate, found: CandidateSet) -> dict[str, float]:
     """Return the ranks and evidence of a candidate for `--explain`."""
     evidence = candidate.evidence
@@ -223,8 +235,12 @@ class Formula:
 
     def terms(self, relevance: float, event_time: datetime, kind: Kind) -> dict[str, float]:
         """Return the terms of the score; a time in the question raises the relevance."""
-        decay, spans = self.policy.decay, selective_spans(self.query.times)
-        time = max(time_match(event_time, spans), SAME_DAY * time_match(event_time, self.query.days))
+        decay, query = self.policy.decay, self.query
+        spans: Sequence[Span] = ()
+        time = 0.0
+        if query.times or query.days:
+            spans = selective_spans(query.times)
+            time = max(time_match(event_time, spans), SAME_DAY * time_match(event_time, query.days))
         relevance = min(1.0, relevance + self.policy.time_weight * time)
         age, half_life = age_days(event_time, self.now), decay.half_life(kind)
         found = {"time": time} if spans else {}
@@ -241,6 +257,14 @@ class Formula:
             "age_factor": decay.age_factor(fresh),
             "score": decay.score(relevance, fresh),
         }
+
+    def score(self, relevance: float, event_time: datetime, kind: Kind) -> float:
+        """Return the score alone, for the many memories of which few are shown."""
+        decay, query = self.policy.decay, self.query
+        if query.times or query.days or not self.policy.earned_recency:
+            return self.terms(relevance, event_time, kind)["score"]
+        fresh = decay.recency(age_days(event_time, self.now), decay.half_life(kind))
+        return decay.score(min(1.0, relevance), fresh)
 
     def highest(self, relevance: float) -> float:
         """Return the maximum score for a relevance: of a new memory from the time in the question."""
@@ -275,7 +299,7 @@ def lexical(evidence: Evidence) -> float:
         + weights.whole_text * evidence.whole_text
         + weights.whole_coverage * evidence.whole_coverage
     )
-    return total / weights.lexical
+    return total / _LEXICAL
 
 
 def semantic(evidence: Evidence) -> float:
@@ -286,7 +310,7 @@ def semantic(evidence: Evidence) -> float:
         + weights.second * evidence.second
         + weights.opening * evidence.opening
     )
-    return max(0.0, total / weights.semantic)
+    return max(0.0, total / _SEMANTIC)
 
 
 def relevance(evidence: Evidence, *, lexical_weight: float, vector_weight: float, code: float = 0.0) -> float:
@@ -295,8 +319,8 @@ def relevance(evidence: Evidence, *, lexical_weight: float, vector_weight: float
     `code` is the `code_share` of its best chunk. A search that is impossible (no model, no informative word)
     needs the weight 0, so that the other one keeps its scale. Raises ValueError if both weights are 0.
     """
-    words = lexical_weight * FITTED.lexical
-    vectors = vector_weight * FITTED.semantic
+    words = lexical_weight * _LEXICAL
+    vectors = vector_weight * _SEMANTIC
     if words < 0 or vectors < 0 or not words + vectors:
         raise ValueError("the weights of words and vectors must not be negative, and not both 0")
     total = words + vectors

@@ -4,7 +4,6 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 from ragmem.domain.text.blocks import BlockType, lines, trim, units
@@ -13,6 +12,7 @@ from ragmem.domain.text.excerpts import announces
 from ragmem.domain.text.identifiers import parts
 from ragmem.domain.text.keywords import is_stop_word
 from ragmem.domain.text.words import fold_words, stem
+from ragmem.frozen import dataclass
 
 Span = tuple[int, int]
 

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from functools import cache
 from itertools import pairwise
@@ -11,6 +10,7 @@ from ragmem.domain.retrieval.date_languages import MONTHS as MONTHS_ABROAD
 from ragmem.domain.retrieval.date_languages import WEEKDAYS as WEEKDAYS_ABROAD
 from ragmem.domain.retrieval.date_words import MONTHS, WEEKDAYS
 from ragmem.domain.text.spans import ClosedSpan, days, months, week
+from ragmem.frozen import dataclass
 
 FIRST_YEAR = 1990
 """An earlier year is a number or content; no note on a computer is that old."""

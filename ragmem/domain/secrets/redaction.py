@@ -3,7 +3,6 @@
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 from ragmem.domain.secrets.marks import mark
 from ragmem.domain.secrets.values import Secret
 from ragmem.errors import UsageError
+from ragmem.frozen import dataclass
 
 __all__ = ["DEFAULT", "MOST_PASSES", "Redactor", "Secret", "cover", "find_secrets", "refuse_secret"]
 

@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import cache
 
 from ragmem.domain.secrets.values import Secret, has_mixed_characters, is_placeholder, is_random
 from ragmem.domain.secrets.words import lazy, letters, places, vocabulary, word_set
+from ragmem.frozen import dataclass
 
 _WEB = r"[A-Za-z0-9_-]"
 """The alphabet of URL-safe base64."""

@@ -59,7 +59,13 @@ def matches(
 def names_in(small: bytes, names: Iterable[bytes]) -> list[bytes]:
     """Return the names that may occur in a text."""
     words = vocabulary(small)
-    return [name for name in names if letters(name) in words]
+    return [name for name, sought in _with_letters(tuple(names)) if sought in words]
+
+
+@lru_cache(maxsize=64)
+def _with_letters(names: tuple[bytes, ...]) -> tuple[tuple[bytes, bytes], ...]:
+    """Return names with their letters; cached as a whole, because each finder always asks for the same."""
+    return tuple((name, letters(name)) for name in names)
 
 
 class _Lazy:

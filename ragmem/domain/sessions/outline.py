@@ -5,7 +5,6 @@ The work in between is no part of it. Every function takes linear time.
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import islice
 
 from ragmem.domain.classification.filler import Voice, classify_voice
@@ -20,6 +19,7 @@ from ragmem.domain.sessions.transcript import (
     STOPPED,
 )
 from ragmem.domain.text.blocks import Block, BlockType, blocks, units
+from ragmem.frozen import dataclass
 
 Span = tuple[int, int]
 

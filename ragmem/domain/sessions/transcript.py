@@ -1,11 +1,12 @@
 """The common model of all transcripts: the user asks, the assistant speaks and acts."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from enum import StrEnum
 
 from ragmem.domain.model import Memory
+from ragmem.frozen import dataclass
 
 SOURCE = "transcripts"
 """The source of all transcripts."""

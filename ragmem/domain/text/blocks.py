@@ -5,8 +5,9 @@ Every function takes linear time for any input. A text without Markdown is a seq
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import StrEnum
+
+from ragmem.frozen import dataclass
 
 MAX_HEADING_CHARS = 200
 """A longer line that begins with `#` is text, not a heading."""

@@ -4,10 +4,10 @@ import ast
 import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 from ragmem.domain.text.python_syntax import module_tree
+from ragmem.frozen import dataclass
 
 MAX_PARSED_CHARS = 200_000
 """A longer text is data: it is split by layout and not parsed."""

@@ -1,7 +1,9 @@
 """Extract the keywords of a question by rule, without a language model."""
 
 import re
-from dataclasses import dataclass
+from collections.abc import Iterable
+
+from ragmem.frozen import dataclass
 
 MAX_KEYWORDS = 12
 
@@ -24,6 +26,11 @@ _STOP_WORDS = frozenset(_STOP.split())
 def is_stop_word(word: str) -> bool:
     """Tell whether a lower-case word is a stop word."""
     return word in _STOP_WORDS
+
+
+def without_stop_words(words: Iterable[str]) -> frozenset[str]:
+    """Return the distinct ones of some lower-case words that are no stop words."""
+    return frozenset(words) - _STOP_WORDS
 
 
 INTENTS = {

@@ -4,8 +4,10 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
+
+from ragmem.frozen import dataclass
 
 MAX_CHARS = 50_000
 """Maximum characters that are parsed; a longer text is not an answer."""

@@ -4,7 +4,8 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from ragmem.frozen import dataclass
 
 ASKERS = frozenset({"user", "human"})
 """Labels of the user in transcripts of assistants; other speakers are found by structure."""

@@ -1,11 +1,11 @@
 """The shape of a word: the features of a piece of text between two blanks."""
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache, partial
 
 from ragmem.domain.text.known_names import AMBIGUOUS_NAMES, COMMON_WORDS, KNOWN_NAMES, NAME_STARTERS
 from ragmem.domain.text.token_types import MAX_NAME_CHARS, classify_token
+from ragmem.frozen import dataclass
 
 PROPER = re.compile(r"[A-Z][A-Za-z0-9]*(?:[.&+'\u2019-][A-Za-z0-9]+)*[+#]{0,2}$")
 POSSESSIVE = re.compile(r"['\u2019]s?$")

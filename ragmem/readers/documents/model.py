@@ -1,7 +1,9 @@
 """The result of a format's reader: parts of Markdown with their locators, or a refusal."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from ragmem.frozen import dataclass
 
 
 class RefusedError(Exception):

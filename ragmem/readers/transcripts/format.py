@@ -2,9 +2,10 @@
 
 import importlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
+
+from ragmem.frozen import dataclass
 
 SQLITE = b"SQLite format 3\0"
 """The beginning of a database, which holds many sessions."""

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from ragmem.domain.injection.memory_frame import FRAME_TAG
 from ragmem.domain.injection.sanitization import sanitize_text
@@ -10,6 +9,7 @@ from ragmem.domain.secrets.commands import prints_secret
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.domain.sessions.transcript import REPORT_LABEL, Act, ActType
 from ragmem.domain.text.exchanges import SECRET_REACH, clip
+from ragmem.frozen import dataclass
 from ragmem.readers.transcripts.tools import Call
 
 MAX_REPORT = 20_000

@@ -1,7 +1,7 @@
 """Read a transcript record by record from a position, and yield its exchanges."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from pathlib import Path
 
@@ -9,6 +9,7 @@ import orjson
 
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.domain.sessions.transcript import Exchange
+from ragmem.frozen import dataclass
 from ragmem.readers.files import ReadError, Reason
 from ragmem.readers.transcripts.detection import ASSISTANTS, assistant_of, find_session_format
 from ragmem.readers.transcripts.exchange_builder import ExchangeBuilder

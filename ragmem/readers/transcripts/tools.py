@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from ragmem.domain.injection.sanitization import sanitize_text
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.domain.sessions.transcript import Act, ActType
 from ragmem.domain.text.exchanges import SECRET_REACH, clip
+from ragmem.frozen import dataclass
 
 MAX_LINE = 160
 """Maximum characters of a command, a question or the name of a file in a line."""

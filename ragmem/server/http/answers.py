@@ -200,7 +200,7 @@ def find_labels(store: Store, text: str, *, limit: int, project: str | None, red
         return []
     names = dict.fromkeys(_most_connected(store, wanted, limit=limit, project=project))
     if len(names) < limit:
-        for entity, _ in store.entities("", limit=_MAX_SEARCHED, project=project):
+        for entity, _ in store.entities("", limit=_MAX_SEARCHED, project=project, described=False):
             if wanted in entity.name.lower():
                 names.setdefault(entity.name)
     return _redact_names(sorted(names, key=lambda name: name.lower() != wanted)[:limit], redactor=redactor)
@@ -214,7 +214,7 @@ def popular_labels(
 
 
 def _most_connected(store: Store, prefix: str, *, limit: int, project: str | None) -> list[str]:
-    found = store.entities(prefix, limit=limit * _REPEATS, project=project)
+    found = store.entities(prefix, limit=limit * _REPEATS, project=project, described=False)
     return list(dict.fromkeys(entity.name for entity, _ in found))[:limit]
 
 

@@ -3,12 +3,6 @@
 import ctypes
 import os
 
-from ragmem.storage.sql.database import Database
-
-PAGES_KIB = 8 * 1024
-"""Page cache of each thread's connection, instead of the 64 MiB of a process with a single one: the system
-caches the file once for all of them, and questions took no longer (benchmarks/serve.py)."""
-
 ARENAS = 2
 """Arenas of the heap. The C library makes one for each thread, up to eight for each core, and no thread can
 reuse what another has freed in its own arena."""
@@ -26,11 +20,6 @@ def bound_heap() -> bool:
         return False
     # It returns 0 on failure.
     return bool(ctypes.CDLL(None).mallopt(_M_ARENA_MAX, ARENAS))
-
-
-def bound_pages(database: Database) -> None:
-    """Limit the page cache of each connection that is opened from now on."""
-    database.limit_cache(PAGES_KIB)
 
 
 def _is_glibc() -> bool:

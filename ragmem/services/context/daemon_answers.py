@@ -7,14 +7,16 @@ there is no answer, and the command finds its own.
 import time
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ragmem import client
 from ragmem.client import runtime
-from ragmem.services.context.context import Context
 from ragmem.services.context.dataclass_json import from_plain, plain
 from ragmem.services.retrieval.query import Question
 from ragmem.services.retrieval.routes import RoutedAnswer
+
+if TYPE_CHECKING:
+    from ragmem.services.context.context import Context
 
 STATUS_S, ANSWER_S = 0.2, 5.0
 """Seconds that the daemon has for its status, and for an answer."""
@@ -33,8 +35,10 @@ def answer_by_daemon(
     return _ask(data, QUERY, request, RoutedAnswer)
 
 
-def session_context(data: str, task: str, **wanted: Any) -> Context | None:
+def session_context(data: str, task: str, **wanted: Any) -> "Context | None":
     """Return the result of `Ragmem.session_context` from the daemon; None if it cannot answer."""
+    from ragmem.services.context.context import Context  # noqa: PLC0415 - a question needs none of it
+
     return _ask(data, SESSION_CONTEXT, {"task": task, "wanted": plain(wanted)}, Context)
 
 

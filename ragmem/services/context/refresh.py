@@ -118,7 +118,7 @@ def index(
         if _is_promoted(entry, kept, policy) and _belongs(entry, project)
     ]
     # Superseded and perhaps outdated memories are omitted, even if gc has not run since.
-    untrue = {one.older for one in changes(found, redactor=catalog.redactor)}
+    untrue = {one.older for one in changes(found)}
     entries = [one for one in found if one.id not in untrue and not _is_read_from(one, without)]
     newest = max((entry.memory.event_time for entry in entries), default=None)
     degrees = catalog.connections.degree([entry.id for entry in entries])

@@ -338,7 +338,7 @@ def _rules(
     ]
     if not found:
         return []
-    untrue = {one.older for one in changes(found, redactor=catalog.redactor)}
+    untrue = {one.older for one in changes(found)}
     rules = [entry for entry in found if entry.id not in untrue]
     nearness = near() if len(rules) > MOST_RULES else {}
     rules.sort(

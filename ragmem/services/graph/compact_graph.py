@@ -53,7 +53,7 @@ class _ProjectGraph:
         self.names: list[str] = []
         self.types: list[str] = []
         degrees: list[int] = []
-        for entity, degree in scope.store.nodes(project):
+        for entity, degree in scope.store.nodes(project, described=False):
             self.names.append(entity.name)
             self.types.append(entity.type)
             degrees.append(degree)
@@ -61,7 +61,7 @@ class _ProjectGraph:
         places = {name: number for number, name in enumerate(self.names)}
         edges = [
             (places[one.source], places[one.target], one.weight)
-            for one in scope.store.edges(project)
+            for one in scope.store.edges(project, described=False)
             # Changes between the two reads appear in the next graph.
             if one.source in places and one.target in places and one.source != one.target
         ]

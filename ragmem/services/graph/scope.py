@@ -107,7 +107,7 @@ class GraphScope:
         near = {
             entity.name
             for project in self.projects
-            for entity, _ in self.store.entities(name, limit=2, project=project)
+            for entity, _ in self.store.entities(name, limit=2, project=project, described=False)
         }
         return self._exact(near.pop(), self.projects) if len(near) == 1 else []
 
@@ -135,4 +135,5 @@ class GraphScope:
         """Yield the names that contain a text; reads all of them if there are few."""
         if part:
             for project in self.projects:
-                yield from (one.name for one, _ in self.store.nodes(project) if part in one.name.lower())
+                every = self.store.nodes(project, described=False)
+                yield from (one.name for one, _ in every if part in one.name.lower())

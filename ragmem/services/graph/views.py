@@ -210,7 +210,7 @@ class GraphViews:
 
     def _network(self, project: str, *, lonely: bool = False) -> Network:
         edges = ((edge.source, edge.target, _strength(edge)) for edge in self._store.edges(project))
-        names = (entity.name for entity, _ in self._store.nodes(project)) if lonely else ()
+        names = (entity.name for entity, _ in self._store.nodes(project, described=False)) if lonely else ()
         return Network.of(edges, names)
 
     def _path_view(self, project: str, network: Network, way: GraphPath) -> PathView:

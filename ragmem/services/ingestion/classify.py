@@ -1,6 +1,5 @@
 """Turn a draft into a memory with its chunks: tier, kind, category, summary, identity."""
 
-from dataclasses import dataclass
 from datetime import datetime
 
 from ragmem.config.settings import ChunkingSettings, SignalRule
@@ -11,6 +10,7 @@ from ragmem.domain.classification.summary import summarize
 from ragmem.domain.model import Chunk, Draft, Memory, State, Tier, content_hash, memory_id
 from ragmem.domain.secrets.redaction import DEFAULT, Redactor
 from ragmem.domain.text.chunking import chunk
+from ragmem.frozen import dataclass
 from ragmem.services.ingestion.sanitize import sanitize_draft
 
 RULES_VERSION = "6"

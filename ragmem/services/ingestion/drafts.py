@@ -1,7 +1,7 @@
 """What a person hands in (paths, or text on standard input) becomes drafts."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +10,7 @@ from ragmem.config.settings import Settings, SourceSpec
 from ragmem.domain.model import USER, Draft, Kind, Scope, content_hash, memory_id
 from ragmem.domain.secrets.redaction import refuse_secret
 from ragmem.errors import NotFoundError, SourceError, UsageError
+from ragmem.frozen import dataclass
 from ragmem.readers.commit_dates import CommitDates
 from ragmem.readers.discover import BROKEN, FOLDER, FOREIGN_NAME, READ_ALREADY, Discovery, SkippedPath
 from ragmem.readers.documents.suffixes import IN_FOLDERS, is_document

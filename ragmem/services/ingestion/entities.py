@@ -15,8 +15,8 @@ from ragmem.storage.home.catalog import Catalog
 
 Item = tuple[Memory, Sequence[Chunk]]
 
-CACHE_SIZE = 2048
-"""Number of cached extractions: a record is built again within the transaction that stores it."""
+CACHE_SIZE = 8192
+"""Number of cached extractions, some 2 kB each: names are learnt first, then records are built twice."""
 
 _cache: dict[Chunk, Extraction] = {}
 
@@ -26,6 +26,11 @@ def cache_extractions(found: Mapping[Chunk, Extraction]) -> None:
     if len(_cache) + len(found) > CACHE_SIZE:
         _cache.clear()
     _cache.update(found)
+
+
+def clear_extractions() -> None:
+    """Free the cached extractions."""
+    _cache.clear()
 
 
 def _extract(chunk: Chunk) -> Extraction:

@@ -1,10 +1,10 @@
 """Count the files of folders that are handed in, before anything is read."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from ragmem.config.settings import Settings, SourceSpec
+from ragmem.frozen import dataclass
 from ragmem.readers.discover import base_of, is_named
 from ragmem.services.ingestion.drafts import find_in_folder, readable_files
 

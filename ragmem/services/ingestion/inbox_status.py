@@ -1,10 +1,10 @@
 """The status of the inbox, for people: how much waits, since when, and what could not be read."""
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from ragmem.errors import SourceError, StorageError
+from ragmem.frozen import dataclass
 from ragmem.inbox import ASIDE, inbox_folder, reader
 from ragmem.services.ingestion.inbox_drafts import draft_of_write
 

@@ -1,13 +1,22 @@
 """Bring accepted memories into the store: extract, embed, merge, and mark them indexed in one transaction."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 
 from ragmem.domain.entities.resolution import names_in, resolve_names
 from ragmem.domain.model import Chunk, Extraction, Memory, Record, State, Tier
 from ragmem.domain.secrets.redaction import Redactor
+from ragmem.frozen import dataclass
 from ragmem.ports import Store
-from ragmem.services.ingestion.entities import Item, cache_extractions, extract_by_rule, extract_items
+from ragmem.readers.failures import check
+from ragmem.services.ingestion.entities import (
+    Item,
+    cache_extractions,
+    clear_extractions,
+    extract_by_rule,
+    extract_items,
+)
 from ragmem.services.ingestion.entity_names import learn_names
 from ragmem.services.ingestion.prefetch import extract_names
 from ragmem.services.processes.refusals import Refusal, isolate_failures
@@ -19,8 +28,14 @@ from ragmem.storage.sql.batches import batches
 DEFERRED_SOURCES = ("transcripts",)
 """Sources with thousands of memories: other operations do not wait for their vectors."""
 
+MANY = 200
+"""Pending memories from which on other operations leave all of them to a seed or to the warm process."""
+
 BATCH = 48
 """Memories in one transaction: few enough that other writers wait for under a second."""
+
+BATCH_CHARACTERS = 80_000
+"""Characters in one transaction, so that long documents do not hold the lock for seconds."""
 
 
 def record_of(memory: Memory, chunks: Sequence[Chunk], redactor: Redactor) -> Record:
@@ -138,18 +153,20 @@ def index_pending(
     store: Store,
     *,
     most: int | None = None,
+    size: int = BATCH,
     advance: Callable[[int], None] | None = None,
     without: Sequence[str] = (),
     leaving: Collection[str] = (),
     processes: WorkerPool | None = None,
     refusals: list[Refusal] | None = None,
 ) -> int:
-    """Index all pending memories, or `most` of them; return their number.
+    """Index all pending memories, or `most` of them, `size` in a transaction; return their number.
 
     The most valuable come first, then the latest; sources in `without` and ids in `leaving` are skipped.
-    Memories are pending after a killed run, if a model was unavailable, or if a name that they mention has
-    another node now. Other `processes` read texts ahead. Memories that the model or the store rejects stay
-    pending and stop no other; `refusals` gets each of them once.
+    Memories are pending after a seed that read texts, after a killed run, if a model was unavailable, or if a
+    name that they mention has another node now. Other `processes` read texts ahead. Memories that the model
+    or the store rejects stay pending and stop no other; `refusals` gets each of them once. Raises
+    BackendError where no vectors can be made; what was indexed before stays.
     """
     total = 0
     rejected: dict[str, str] = {}
@@ -162,14 +179,17 @@ def index_pending(
     while before is None or catalog.names.mark_pending(BATCH) or pending_ids() != before:
         before = pending_ids()
         untried = [identifier for identifier in before if identifier not in rejected]
-        for batch in _read_ahead(catalog, untried, processes):
-            refused = dict(isolate_failures(batch, lambda ids: index_by_id(catalog, store, ids)))
+        # In the order of reading, and before any is put: a later name would have others put again.
+        for items in _batches(catalog, catalog.names.unlearnt(untried), size, processes):
+            isolate_failures(items, lambda some: learn_names(catalog, some))
+        for count, refused in _index_ahead(catalog, store, _batches(catalog, untried, size, processes)):
             rejected |= refused
-            total += len(batch) - len(refused)
+            total += count - len(refused)
             if advance is not None:
-                advance(len(batch))
+                advance(count)
         if most is not None:
             break
+    clear_extractions()
     if refusals is not None:
         known = catalog.memories.get(rejected)
         refusals += [
@@ -178,23 +198,86 @@ def index_pending(
     return total
 
 
-def _read_ahead(catalog: Catalog, ids: Sequence[str], processes: WorkerPool | None) -> Iterator[list[str]]:
-    """Yield the ids in batches, with their extractions by rule cached if there are other processes."""
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """The records of a batch while a second thread embeds them."""
+
+    size: int
+    records: list[Record]
+    refused: dict[str, str]
+    future: Future[None]
+
+    def index(self, catalog: Catalog, store: Store) -> tuple[int, dict[str, str]]:
+        """Index the records; return the size of the batch and id -> reason of the rejected memories."""
+        error = self.future.exception()
+        if isinstance(error, Exception):
+            # This was only the preparation: indexing reports again what is wrong with a text.
+            check(error)
+        failed = isolate_failures(self.records, lambda some: index(catalog, store, some))
+        return self.size, self.refused | {record.memory.id: reason for record, reason in failed}
+
+
+def _index_ahead(
+    catalog: Catalog, store: Store, given: Iterable[Sequence[Item]]
+) -> Iterator[tuple[int, dict[str, str]]]:
+    """Index each batch while the next one is embedded; yield its size and its rejected memories."""
+    ahead: _Prepared | None = None
+    with ThreadPoolExecutor(max_workers=1, thread_name_prefix="embed") as pool:
+        for items in given:
+            records: list[Record] = []
+
+            def make(some: Sequence[Item], records: list[Record] = records) -> None:
+                learn_names(catalog, some)
+                records += records_of(catalog, some)
+
+            refused = {item[0].id: reason for item, reason in isolate_failures(items, make)}
+            prepared = _Prepared(len(items), records, refused, pool.submit(store.prepare, records))
+            if ahead is not None:
+                yield ahead.index(catalog, store)
+            ahead = prepared
+        if ahead is not None:
+            yield ahead.index(catalog, store)
+
+
+def _batches(
+    catalog: Catalog, ids: Sequence[str], size: int, processes: WorkerPool | None
+) -> Iterator[Sequence[Item]]:
+    """Yield the pending ones of these memories in batches, with cached extractions if there are processes."""
     if processes is None:
-        yield from batches(ids, BATCH)
+        yield from _read_batches(catalog, ids, size)
         return
-    contents = Contents(catalog.database)
-    items = (list(contents.of(batch)) for batch in batches(ids, BATCH))
-    for some, named in processes.each(partial(extract_names, redactor=catalog.redactor), items):
+    work = partial(extract_names, redactor=catalog.redactor)
+    for items, named in processes.each(work, _read_batches(catalog, ids, size)):
         cache_extractions(dict(named))
-        yield [memory.id for memory, _ in some]
+        yield items
+
+
+def _read_batches(catalog: Catalog, ids: Sequence[str], size: int) -> Iterator[list[Item]]:
+    """Yield the pending ones of these memories, at most `size` and some BATCH_CHARACTERS at a time."""
+    contents = Contents(catalog.database)
+    batch: list[Item] = []
+    characters = 0
+    for page in batches(ids, min(size, BATCH)):
+        for item in list(contents.of(page)):
+            if item[0].state is State.PENDING:
+                batch.append(item)
+                characters += len(item[0].indexed_text)
+            if len(batch) >= size or characters >= BATCH_CHARACTERS:
+                yield batch
+                batch, characters = [], 0
+    if batch:
+        yield batch
+
+
+def is_backlog(catalog: Catalog) -> bool:
+    """Tell whether so many memories are pending that only a seed or the warm process indexes them."""
+    return len(catalog.memories.pending_ids(most=MANY, without=DEFERRED_SOURCES)) == MANY
 
 
 def deferred_ids(catalog: Catalog) -> set[str]:
     """Return the ids of pending memories that other operations do not wait for."""
-    return set(catalog.memories.pending_ids()).difference(
-        catalog.memories.pending_ids(without=DEFERRED_SOURCES)
-    )
+    awaited = () if is_backlog(catalog) else catalog.memories.pending_ids(without=DEFERRED_SOURCES)
+    return set(catalog.memories.pending_ids()).difference(awaited)
 
 
 def forget(

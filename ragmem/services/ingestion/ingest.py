@@ -1,7 +1,7 @@
 """Store drafts one by one or in bulk: durable at once, indexed right after."""
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Literal
 
@@ -9,12 +9,20 @@ from ragmem.config.settings import ChunkingSettings, SignalRule
 from ragmem.domain.model import Draft, Memory, State
 from ragmem.domain.model.document_place import is_of_document
 from ragmem.errors import BackendError, RejectionError, StorageError, StoreBusyError
+from ragmem.frozen import dataclass
 from ragmem.ports import Store
 from ragmem.services.ingestion.archive import MISSING
 from ragmem.services.ingestion.classify import ClassifiedMemory, classify_draft
 from ragmem.services.ingestion.entities import Item
 from ragmem.services.ingestion.entity_names import collect_names
-from ragmem.services.ingestion.index import BATCH, DEFERRED_SOURCES, index, index_pending, records_of
+from ragmem.services.ingestion.index import (
+    BATCH,
+    DEFERRED_SOURCES,
+    index,
+    index_pending,
+    is_backlog,
+    records_of,
+)
 from ragmem.services.ingestion.scope import assign_ids
 from ragmem.services.processes.progress import Progress
 from ragmem.services.processes.refusals import Refusal, isolate_failures
@@ -189,7 +197,12 @@ def archived_ids(catalog: Catalog, memories: Sequence[Memory]) -> set[str]:
 
 
 def _finish_earlier(catalog: Catalog, open_store: Callable[[], Store]) -> None:
-    """Index some memories that were pending because a model was unavailable, without waiting for a seed."""
+    """Index some memories that were pending because a model was unavailable, without waiting for a seed.
+
+    A backlog is left to a seed or to the warm process.
+    """
+    if is_backlog(catalog):
+        return
     try:
         index_pending(catalog, open_store(), most=BACKLOG_LIMIT, without=DEFERRED_SOURCES)
     except (BackendError, StorageError, StoreBusyError):

@@ -1,13 +1,13 @@
 """The slowest part of storing memories, which needs only their texts: other processes can do it ahead."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ragmem.config.settings import ChunkingSettings
 from ragmem.domain.entities.extraction import extract
 from ragmem.domain.entities.user_statements import user_statements_of
 from ragmem.domain.model import Chunk, Extraction, Memory
 from ragmem.domain.secrets.redaction import Redactor
+from ragmem.frozen import dataclass
 from ragmem.services.ingestion.classify import chunks_of
 from ragmem.services.ingestion.entities import Item, cache_extractions
 from ragmem.services.ingestion.indexable_text import redact_chunks

@@ -1,10 +1,10 @@
 """Process several texts so that one rejected text does not stop the others."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
 
 from ragmem.domain.model import Draft, Memory
+from ragmem.frozen import dataclass
 from ragmem.readers.failures import check, failure
 
 Item = TypeVar("Item")

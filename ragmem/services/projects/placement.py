@@ -1,13 +1,14 @@
 """Place the memories of sources whose texts name their projects."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
 from ragmem.config.settings import Settings, SourceSpec
 from ragmem.domain.model import UNASSIGNED, USER, Draft, Scope
 from ragmem.errors import BackendError
+from ragmem.frozen import dataclass
 from ragmem.ports import Store
 from ragmem.readers.named_projects import NamedProjects
 from ragmem.readers.scope import ProjectFinder

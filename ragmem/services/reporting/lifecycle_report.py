@@ -67,8 +67,8 @@ class ClusterMember:
 class Group:
     """A card of connected memories: the id and title of their centre, their common names, and all by date.
 
-    It is computed when somebody asks, and nothing of it is stored. `merged` tells whether a language model
-    wrote a text of them.
+    Of `size` memories, `members` may be the oldest only. It is computed when somebody asks, and nothing of it
+    is stored. `merged` tells whether a language model wrote a text of them.
     """
 
     size: int
@@ -162,9 +162,13 @@ def lifecycle_report(
     policy: LifecyclePolicy,
     projects: Sequence[str] | None,
     limit: int,
+    members: int | None = None,
     automatic: bool = False,
 ) -> LifecycleReport:
-    """Return the lifecycle report of these projects; lists have at most `limit` lines. Changes nothing."""
+    """Return the lifecycle report of these projects; lists have at most `limit` lines. Changes nothing.
+
+    Groups tell of at most so many `members` (None: all), because the title of each is searched for secrets.
+    """
     entries = catalog.lives.entries(projects, policy=policy)
     connections = catalog.connections.of(projects)
     degree = Counter(end for one in connections for end in (one.first, one.second))
@@ -196,7 +200,11 @@ def lifecycle_report(
         promoted=sum(entry.is_promoted(policy) for entry in entries),
         expired=sum(by_rule.get(rule, 0) for rule in EXPIRED),
         expiries=expiries,
-        groups=list(islice(_groups(entries, connections, told, policy, catalog.redactor), limit)),
+        groups=list(
+            islice(
+                _groups(entries, connections, told, policy, redactor=catalog.redactor, most=members), limit
+            )
+        ),
         loners=[_loner(*one, redactor=catalog.redactor) for one in lonely[:limit]],
         at_risk=sum(decision.action == "archive" for _, _, decision in lonely),
         similarity=similarity,
@@ -230,7 +238,9 @@ def _groups(
     connections: Sequence[Connection],
     told: Collection[str],
     policy: LifecyclePolicy,
+    *,
     redactor: Redactor,
+    most: int | None,
 ) -> Iterator[Group]:
     """Yield the clusters of connected memories, the largest first, without history and pages of documents."""
     free = {
@@ -254,7 +264,7 @@ def _groups(
                     entry.memory.event_time,
                     _title(entry.memory.title, entry.text, redactor=redactor),
                 )
-                for entry in members
+                for entry in members[:most]
             ),
         )
 

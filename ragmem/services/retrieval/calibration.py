@@ -7,11 +7,12 @@ cosines moves the floor, so that about the same share of good questions falls be
 
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 
 import orjson
 
 from ragmem.domain.model import State
+from ragmem.frozen import dataclass
 from ragmem.ports import Store
 from ragmem.services.retrieval.calibration_questions import QUESTIONS
 from ragmem.storage.fulltext.fulltext import search as search_text

@@ -6,13 +6,13 @@ words of the question that this one lacks.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 from ragmem.domain.model import Hit
-from ragmem.domain.text.words import pairs, stem, words_of
+from ragmem.domain.text.words import stem, words_of
 from ragmem.ports import Store
-from ragmem.storage.fulltext.terms import STOP_WORDS, terms_of
+from ragmem.storage.fulltext.terms import STOP_WORDS, LexicalHits
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.memories.passages import Passage, passages
 from ragmem.storage.names.spellings import spellings
@@ -43,8 +43,14 @@ ENOUGH = 0.2
 """Share of the question's words that a second chunk must add to count fully: many chunks have one word of ten
 by chance."""
 
+MOST_PARTS = 3
+"""Words of a name that are sought one by one before the name as a whole."""
+
 SURE_LETTERS, ENDING = 3, 3
 """All forms of a word share its prefix: all letters but the last three, and at least three."""
+
+AROUND = 24
+"""Letters around a name in which its words may have other endings, and other characters between them."""
 
 NAMES = 32
 """Maximum entities of one chunk that are followed; a model may have found hundreds."""
@@ -56,30 +62,18 @@ class _Name:
     def __init__(self, entity: str, words: Sequence[str], known: Sequence[str]) -> None:
         self.flat = _flat(words)
         self.known = known
-        longest = max(entity.lower().split(), key=len)
-        self.beginning = longest[: max(SURE_LETTERS, len(longest) - ENDING)]
+        # The longest first: it is the rarest, and marks the place.
+        parts = sorted(entity.lower().split(), key=len, reverse=True)
+        self.beginnings = [part[: max(SURE_LETTERS, len(part) - ENDING)] for part in parts[:MOST_PARTS]]
+        self.reach = len(entity) + AROUND
 
 
 class _PassageText:
-    """A passage that is split into words on demand, because few contain a name."""
+    """A passage in which names are searched; only the words around a possible place are cut out."""
 
     def __init__(self, passage: Passage) -> None:
         self.passage = passage
-        self._plain = f"{passage.title}\n{passage.heading}\n{passage.text}".lower()
-
-    @cached_property
-    def stems(self) -> list[str]:
-        """The words of the title, the headings and the text, without their endings."""
-        return words_of(self._plain)
-
-    @cached_property
-    def words(self) -> frozenset[str]:
-        """The distinct words and pairs, for the comparison with a question's words."""
-        return frozenset((*self.stems, *pairs(self._plain)))
-
-    @cached_property
-    def _flat(self) -> str:
-        return _flat(self.stems)
+        self.plain = f"{passage.title}\n{passage.heading}\n{passage.text}".lower()
 
     @cached_property
     def _lead(self) -> str:
@@ -88,7 +82,19 @@ class _PassageText:
 
     def names(self, name: "_Name") -> bool:
         """Tell whether a name is in the text, perhaps with other endings."""
-        return name.beginning in self._plain and name.flat in self._flat
+        text, beginning = self.plain, name.beginnings[0]
+        if not all(other in text for other in name.beginnings):
+            return False
+        at = text.find(beginning)
+        while at >= 0:
+            # Cutting the whole text into stems would cost more than all else here.
+            start, end = max(0, at - name.reach), at + name.reach
+            start = text.find(" ", start, at) + 1 if start else 0
+            end = text.rfind(" ", at, end) if end < len(text) else end
+            if name.flat in _flat(words_of(text[start:end])):
+                return True
+            at = text.find(beginning, at + AROUND // 2)
+        return False
 
     def is_about(self, name: "_Name") -> bool:
         """Tell whether a name is in the title, the headings or the first line."""
@@ -100,46 +106,51 @@ def graph_list(
     store: Store,
     question: str,
     *,
-    projects: Sequence[str] | None,
+    words: LexicalHits,
     limit: int,
     seeds: Sequence[Hit],
 ) -> list[Hit]:
     """Return the chunks that share an entity with the best seeds and add to them, best first.
 
     `seeds` are the fused hits of the other lists, best first; their scores relative to the first are their
-    weights. A hit's score is in 0..1: 1 is a chunk about a rare thing that the best seed mentions, with
-    enough of the question's words that this seed lacks. Nothing is found if the best seeds have all words of
-    the question or mention nothing.
+    weights. `words` tells which words of the question they have. A hit's score is in 0..1:
+    1 is a chunk about a rare thing that the best seed mentions, with enough of the question's words that this
+    seed lacks. Nothing is found if the best seeds have all words of the question or mention nothing.
     """
-    if limit < 1 or not seeds:
+    if limit < 1 or not seeds or words.rate is None:
         return []
-    wanted = [stem(word) for word in terms_of(question)]
-    pool = [hit.chunk_id for hit in seeds[:POOL]]
-    read = _read_passages(catalog, pool[:FIRST], projects)
-    first = _best_per_memory(seeds, read)
-    if len(first) < FIRST:
-        # Some of them are deleted, of other projects, or of the same memory.
-        read |= _read_passages(catalog, pool[FIRST:], projects)
-        first = _best_per_memory(seeds, read)
-    open_words = {
-        hit.chunk_id: [word for word in wanted if word not in read[hit.chunk_id].words] for hit in first
-    }
-    first = [hit for hit in first if open_words[hit.chunk_id]]
-    if not first:
-        return []
-    named = _new_names(catalog, store, question, [read[hit.chunk_id].passage for hit in first])
+    # A word that nobody wrote cannot be added.
+    every = sum(1 << n for n, share in enumerate(words.frequencies.values()) if share)
+    lacking = {chunk: every & ~has for chunk, has in words.having.items()}
+    first = [hit for hit in _best_per_memory(seeds, lacking) if lacking[hit.chunk_id]]
+    starts = passages(catalog.database, [hit.chunk_id for hit in first])
+    named = _new_names(catalog, store, question, [starts[hit.chunk_id] for hit in first])
     if not any(named.values()):
         return []
-    read |= _read_passages(catalog, [chunk for chunk in pool if chunk not in read], projects)
+    pool = [hit.chunk_id for hit in seeds[:POOL]]
     rarest = sorted((name.known for names in named.values() for name in names), key=len)
-    beyond = dict.fromkeys(chunk for known in rarest for chunk in known if chunk not in read)
-    read |= _read_passages(catalog, list(beyond)[:BEYOND], projects)
+    beyond = list(dict.fromkeys(chunk for known in rarest for chunk in known if chunk not in pool))[:BEYOND]
+    having = {**words.having, **words.rate(beyond).having}
+    # What has none of the words that a start lacks adds nothing to it.
+    sought = 0
+    for hit in first:
+        sought |= lacking[hit.chunk_id]
+    adding = [chunk for chunk in (*pool, *beyond) if having.get(chunk, 0) & sought]
+    read = {key: _PassageText(passage) for key, passage in passages(catalog.database, adding).items()}
     best = max(seeds[0].score, 0.0)
     found: dict[str, float] = {}
     for hit in first:
         trust = (max(hit.score, 0.0) / best) ** 2 if best else 1.0
-        for chunk, strength in _linked_chunks(read, hit.chunk_id, named[hit.chunk_id]).items():
-            added = sum(word in read[chunk].words for word in open_words[hit.chunk_id]) / len(wanted)
+        begun, lacks = starts[hit.chunk_id], lacking[hit.chunk_id]
+        others = {
+            chunk: other
+            for chunk, other in read.items()
+            if having[chunk] & lacks
+            and other.passage.project == begun.project
+            and other.passage.memory_id != begun.memory_id
+        }
+        for chunk, strength in _linked_chunks(others, named[hit.chunk_id]).items():
+            added = (having[chunk] & lacks).bit_count() / len(words.frequencies)
             score = trust * strength * min(1.0, added / ENOUGH)
             if score > found.get(chunk, 0.0):
                 found[chunk] = score
@@ -150,22 +161,12 @@ def graph_list(
     ]
 
 
-def _read_passages(
-    catalog: Catalog, chunk_ids: Iterable[str], projects: Sequence[str] | None
-) -> dict[str, _PassageText]:
-    return {
-        key: _PassageText(passage)
-        for key, passage in passages(catalog.database, chunk_ids).items()
-        if projects is None or passage.project in projects
-    }
-
-
-def _best_per_memory(seeds: Sequence[Hit], read: Mapping[str, _PassageText]) -> list[Hit]:
-    """Return the best hit of each of the best memories."""
+def _best_per_memory(seeds: Sequence[Hit], known: Mapping[str, int]) -> list[Hit]:
+    """Return the best hit of each of the best memories that are there."""
     best: dict[str, Hit] = {}
     for hit in seeds:
-        if hit.chunk_id in read:
-            best.setdefault(read[hit.chunk_id].passage.memory_id, hit)
+        if hit.chunk_id in known:
+            best.setdefault(hit.memory_id, hit)
         if len(best) == FIRST:
             break
     return list(best.values())
@@ -193,18 +194,17 @@ def _new_names(
     return named
 
 
-def _linked_chunks(read: Mapping[str, _PassageText], start: str, names: Sequence[_Name]) -> dict[str, float]:
-    """Return chunk -> strength for chunks of other memories that share a name with the start."""
-    begun = read[start].passage
-    others = {
-        chunk: other
-        for chunk, other in read.items()
-        if other.passage.project == begun.project and other.passage.memory_id != begun.memory_id
-    }
+def _linked_chunks(others: Mapping[str, _PassageText], names: Sequence[_Name]) -> dict[str, float]:
+    """Return chunk -> strength of those of other memories that have any of the names."""
     strengths: dict[str, float] = {}
     for name in names:
+        beginning = name.beginnings[0]
         naming = {chunk for chunk in name.known if chunk in others}
-        naming.update(chunk for chunk, other in others.items() if other.names(name))
+        naming.update(
+            chunk
+            for chunk, other in others.items()
+            if beginning in other.plain and chunk not in naming and other.names(name)
+        )
         if len(naming) > HUB:
             continue
         rarity = 1.0 - math.log(max(2, len(name.known))) / RARITY

@@ -5,11 +5,11 @@ from the other attributes, and the web page shows each field without a place of 
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Generic, TypeVar
 
 from ragmem.domain.secrets.redaction import Redactor
+from ragmem.frozen import dataclass
 
 _T = TypeVar("_T")
 

@@ -1,20 +1,21 @@
 """Answer a question in four steps: parse -> retrieve -> score -> select."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
 from ragmem.domain.model import Hit, Match
 from ragmem.domain.retrieval.question import parse
 from ragmem.domain.retrieval.scoring import Policy, ScoredMemory, score
 from ragmem.errors import BackendError, UsageError
+from ragmem.frozen import dataclass
 from ragmem.ports import Store
 from ragmem.services.processes.dates import LOCAL
 from ragmem.services.retrieval.calibration import Calibration
 from ragmem.services.retrieval.circuit_breaker import CircuitBreaker
 from ragmem.services.retrieval.question import Answer, Question
 from ragmem.services.retrieval.rerank import RerankResult
-from ragmem.services.retrieval.retrieve import VECTORS, retrieve, sources
+from ragmem.services.retrieval.retrieve import retrieve, sources, vectors
 from ragmem.services.retrieval.select import answer_evidence, select
 from ragmem.services.retrieval.sources import FURTHER, Search, Source
 from ragmem.storage.home.catalog import Catalog
@@ -27,6 +28,9 @@ MAX_QUERY = 20_000
 DEEPEST = 1000
 """Maximum depth of a list for a large limit; all of its hits are compared in pairs."""
 
+
+BY_WORDS_ONLY = "searched by full text only: "
+"""The beginning of the note of an answer without vectors."""
 
 FILTERED = 10
 """Factor by which more hits are read if a filter excludes some of them."""
@@ -87,36 +91,65 @@ def ask(
     if question.expand and assistance.expand is not None:
         expansion = _Expansion(assistance, question.text.strip(), policy, breaker, now)
     more = [Source("expanded", expansion.find)] if expansion else []
-    found = None
     # If a mode of the store failed, there is a note already, and vectors would fail as well.
-    if not notes:
-        try:
-            with breaker.guard():
-                with_vectors = replace(search, store=open_store())
-                found = retrieve(with_vectors, sources(with_vectors, policy, more), policy=policy)
-        except BackendError as error:
-            notes.append(f"searched by full text only: {error.full_message}")
-    rung = "text" if found is None else "text and vectors"
-    if found is None:
-        found = retrieve(search, sources(search, policy, more), policy=policy)
+    near = None if notes else _nearest(search, open_store, breaker, notes)
     wide = max(question.limit, assistance.read_with if assistance.rerank else 0)
-    selection = select(
-        catalog,
-        replace(question, limit=wide),
-        found,
-        score(found, policy),
-        policy=policy,
-        now=now,
-        known=assistance.calibration,
-        answered=expansion is not None and expansion.answered,
-    )
+    with catalog.database.read():
+        found = None
+        if near is not None:
+            try:
+                with breaker.guard():
+                    found = retrieve(
+                        near.search, sources(near.search, policy, more), nearest=near.hits, policy=policy
+                    )
+            except BackendError as error:
+                notes.append(BY_WORDS_ONLY + error.full_message)
+        rung = "text" if found is None else "text and vectors"
+        if found is None:
+            found = retrieve(search, sources(search, policy, more), policy=policy)
+        selection = select(
+            catalog,
+            replace(question, limit=wide),
+            found,
+            score(found, policy),
+            policy=policy,
+            now=now,
+            known=assistance.calibration,
+            answered=expansion is not None and expansion.answered,
+        )
     matches = selection.matches
+    if found.by_words and not found.by_vectors:
+        rung = "text"  # nothing in these projects has vectors yet
     notes += [note for note in (expansion.note if expansion else "", selection.note) if note]
     if assistance.rerank is not None and matches:
         reranked = assistance.rerank(question.text.strip(), matches)
         matches = reranked.matches
         notes += [reranked.note] if reranked.note else []
     return Answer(question, matches[: question.limit], rung, tuple(notes), evidence=selection.evidence)
+
+
+@dataclass(frozen=True, slots=True)
+class _Nearest:
+    """A search with a store, and its chunks nearest to the question."""
+
+    search: Search
+    hits: Sequence[Hit]
+
+
+def _nearest(
+    search: Search, open_store: Callable[[], Store], breaker: CircuitBreaker, notes: list[str]
+) -> _Nearest | None:
+    """Return the nearest chunks; None, with a note, if there are no vectors of the question.
+
+    Called before the transaction of a question: a model on another machine may take seconds.
+    """
+    try:
+        with breaker.guard():
+            search = replace(search, store=open_store())
+            return _Nearest(search, vectors(search))
+    except BackendError as error:
+        notes.append(BY_WORDS_ONLY + error.full_message)
+        return None
 
 
 def _is_filtered(question: Question) -> bool:
@@ -159,7 +192,8 @@ def _ask_engine(
     catalog, question = search.catalog, search.question
     hits, graph = native_hits(catalog, store, question, candidates=policy.candidates)
     engine = Source("engine", lambda _: hits, speaks=False)
-    found = retrieve(replace(search, store=store), [VECTORS, engine], policy=policy)
+    search = replace(search, store=store)
+    found = retrieve(search, [engine], nearest=vectors(search), policy=policy)
     listed = {hit.memory_id for hit in hits}
     scores = [item for item in score(found, policy) if item.memory_id in listed]
     selection = select(catalog, question, found, scores, policy=policy, now=now, known=known)
@@ -195,7 +229,7 @@ class _Expansion:
             other = replace(search, query=parse(text, now=self._now, zone=LOCAL))
             try:
                 with self._breaker.guard():
-                    found = retrieve(other, [VECTORS], policy=self._policy)
+                    found = retrieve(other, [], nearest=vectors(other), policy=self._policy)
             except BackendError as error:
                 self.note = f"searched without other words: {error.full_message}"
                 break

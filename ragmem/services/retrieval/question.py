@@ -1,12 +1,13 @@
 """A question with its filters, and its answer."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Any, Literal
 
 from ragmem.domain.model import Category, Kind, Match
 from ragmem.domain.records.record_types import RecordType
+from ragmem.frozen import dataclass
 from ragmem.ports import Mode
 
 DiscardedUse = Literal["never", "last", "always"]

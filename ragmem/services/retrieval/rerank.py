@@ -9,11 +9,12 @@ The scores themselves stay: the k-th place gets the k-th highest one, so that fl
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ragmem.config.models import RerankerSettings
 from ragmem.domain.model import Match
 from ragmem.errors import BackendError
+from ragmem.frozen import dataclass
 from ragmem.ports import Reranker
 from ragmem.services.retrieval.circuit_breaker import CircuitBreaker
 from ragmem.services.retrieval.deadline import run_with_timeout

@@ -1,10 +1,11 @@
 """Retrieve the candidates of a question from a list of sources, and compare all of them with it."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from ragmem.domain.model import Hit
 from ragmem.domain.retrieval.scoring import Candidate, CandidateSet, Evidence, Policy, score
+from ragmem.frozen import dataclass
 from ragmem.services.retrieval.graph_list import graph_list
 from ragmem.services.retrieval.sources import Search, Source, dates, edits, records
 from ragmem.storage.fulltext import fulltext
@@ -21,6 +22,9 @@ GRAPH_LIMIT = 6
 
 NONE = -2.0
 """Below every cosine."""
+
+NOTHING = (0.0, 0.0)
+"""Score and coverage of a memory without any word of the question."""
 
 FURTHER_CHUNKS = 2
 """Maximum number of further chunks of a memory beside its best one."""
@@ -52,7 +56,7 @@ def graph(search: Search) -> Sequence[Hit]:
         search.catalog,
         search.store,
         search.query.text,
-        projects=search.question.projects,
+        words=search.words,
         limit=GRAPH_LIMIT,
         seeds=search.seeds,
     )
@@ -66,9 +70,8 @@ GRAPH = Source("graph", graph, follows=True)
 
 
 def sources(search: Search, policy: Policy, more: Iterable[Source] = ()) -> list[Source]:
-    """Return the sources of a question with `more`; full text is searched in any case."""
+    """Return the sources of a question with `more`, besides words and vectors."""
     members = (
-        (True, VECTORS),
         *((True, source) for source in more),
         (bool(search.question.types), RECORDS),
         (bool(search.query.paths or search.query.commits), EDITS),
@@ -78,17 +81,18 @@ def sources(search: Search, policy: Policy, more: Iterable[Source] = ()) -> list
     return [source for is_member, source in members if is_member]
 
 
-def retrieve(search: Search, members: Iterable[Source], *, policy: Policy) -> CandidateSet:
-    """Return the candidates of full text and of these sources; raises BackendError if a source does.
+def retrieve(
+    search: Search, members: Iterable[Source], *, nearest: Sequence[Hit] = (), policy: Policy
+) -> CandidateSet:
+    """Return the candidates of words, of vectors and of these sources; raises BackendError if a source does.
 
-    Full text also scores the chunks of the first source.
+    `nearest` are the hits of `vectors`.
     """
-    first, *others = members
-    found = _extend(_Findings(search), first, first.find(search))
-    for source in others:
+    found = _extend(_Findings(search), VECTORS, nearest)
+    for source in members:
         if source.follows:
             found = _build_candidates(found)
-            search = replace(search, seeds=_seeds(found.candidates(), policy))
+            search = replace(search, seeds=_seeds(found.candidates(), policy), words=found.lexical)
         if hits := source.find(search):
             found = _extend(found, source, hits)
             if source.follows:
@@ -147,16 +151,17 @@ def _extend(known: _Findings, source: Source, hits: Sequence[Hit]) -> _Findings:
     search, hits = known.search, _filter_hits(known.search, hits)
     lists = {source.name: hits}
     lexical = known.lexical
-    new = {hit.chunk_id: hit.memory_id for hit in hits if hit.chunk_id not in known.owners}
+    new = {hit.chunk_id for hit in hits if hit.chunk_id not in known.owners}
     if not known.hits:
-        lexical = _by_words(search, new, memories=search.depth)
+        lexical = _by_words(search, new)
         lists = {"text": lexical.hits, **lists}
-    elif new:
-        more = _by_words(search, new, memories=1)
+    elif lexical.rate is not None and (unrated := new - lexical.scores.keys()):
+        more = lexical.rate(unrated)
         lexical = replace(
             lexical,
             scores={**more.scores, **lexical.scores},
             coverage={**more.coverage, **lexical.coverage},
+            having={**more.having, **lexical.having},
             memories={**more.memories, **lexical.memories},
             openings={**more.openings, **lexical.openings},
         )
@@ -189,12 +194,12 @@ def _build_candidates(found: _Findings) -> _Findings:
     return replace(found, built={**found.built, **built}, changed={})
 
 
-def _by_words(search: Search, also: Mapping[str, str], *, memories: int) -> LexicalHits:
+def _by_words(search: Search, also: Iterable[str]) -> LexicalHits:
     return fulltext.search(
         search.catalog.database,
         search.query.text,
-        limit=CHUNKS_FOR_EACH * memories,
-        memories=memories,
+        limit=CHUNKS_FOR_EACH * search.depth,
+        memories=search.depth,
         projects=search.question.projects,
         also=also,
         phrases=search.query.required_phrases,
@@ -242,8 +247,7 @@ def _candidate(found: _Findings, memory_id: str) -> Candidate:
     first = second = NONE
     promises: list[tuple[float, str]] = []
     for key in chunks:
-        bm25, share = scores.get(key, 0.0) / possible, coverage.get(key, 0.0)
-        cosine = cosines.get(key, NONE)
+        bm25, share, cosine = scores.get(key, 0.0) / possible, coverage.get(key, 0.0), cosines.get(key, NONE)
         text, covered = max(text, bm25), max(covered, share)
         if cosine > first:
             first, second = cosine, first
@@ -262,7 +266,7 @@ def _candidate(found: _Findings, memory_id: str) -> Candidate:
         first = unknown
     if opened == NONE:
         opened = unknown if opening else first
-    whole = found.lexical.memories.get(memory_id, (0.0, 0.0))
+    whole = found.lexical.memories.get(memory_id, NOTHING)
     evidence = Evidence(
         text,
         covered,

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from ragmem.domain.retrieval.routing_cues import Route
 from ragmem.domain.retrieval.routing_frames import agents_frame, code_frame
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.errors import BackendError
+from ragmem.frozen import dataclass
 from ragmem.ports import Store
 from ragmem.services.retrieval.query import Answer, Question, validate_question
 from ragmem.services.retrieval.question import Fact

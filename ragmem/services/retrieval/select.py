@@ -1,7 +1,7 @@
 """Select the answer from scored candidates: tiers, superseded ones, floor, duplicates, limit; or silence."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 
 from ragmem.domain.model import Match, Supersession
@@ -10,14 +10,17 @@ from ragmem.domain.records.episodes import by_importance
 from ragmem.domain.records.records import RECORDS, type_of
 from ragmem.domain.retrieval.ranking import collapse
 from ragmem.domain.retrieval.scoring import (
+    Candidate,
     CandidateSet,
     Formula,
     Policy,
     ScoredMemory,
     code_share,
+    known_terms,
     relevances,
     terms,
 )
+from ragmem.frozen import dataclass
 from ragmem.services.retrieval.calibration import Calibration
 from ragmem.services.retrieval.question import Question
 from ragmem.services.retrieval.supersessions import add_previous_versions
@@ -206,17 +209,24 @@ def _matches(
         if len(groups) >= question.limit or len(leading) < wide or len(matches) < len(leading):
             break
         wide *= COLLAPSE_DEPTH
+    candidates = {item.memory_id: item.candidate for item in leading}
     return add_previous_versions(
         catalog,
         [
             replace(
                 group.match,
+                terms=_all_terms(group.match, candidates[group.match.memory.id], found),
                 duplicates=tuple(other.memory.id for other in group.duplicates),
                 elsewhere=group.elsewhere,
             )
             for group in groups[: question.limit]
         ],
     )
+
+
+def _all_terms(match: Match, candidate: Candidate | None, found: CandidateSet) -> dict[str, float]:
+    """Return the terms of a match with its ranks and evidence, which only those that are shown need."""
+    return (terms(candidate, found) if candidate is not None else {}) | dict(match.terms)
 
 
 def _mark_withheld(catalog: Catalog, matches: Sequence[Match]) -> list[Match]:
@@ -259,7 +269,7 @@ def _above_floor(
         aged = formula.terms(max(0.0, relevance + weight), outline.event_time, outline.kind)
         if not formula.passes(aged):
             continue
-        named = terms(candidate, found) if candidate is not None else {}
+        named = known_terms(candidate, found) if candidate is not None else {}
         named |= {"code": code} | ({"importance": weight} if weight else {}) | aged
         if item.inherited and item.inherited >= aged["relevance"]:
             named["superseded"] = aged["score"]
@@ -292,7 +302,7 @@ def _replace_superseded(
     kept |= {newer: ScoredMemory(newer, chunk, 0.0) for newer, chunk in missing.items()}
     for newer, relevance in inherited.items():
         if newer in kept and relevance > kept[newer].relevance:
-            kept[newer] = replace(kept[newer], relevance=relevance, inherited=relevance)
+            kept[newer] = kept[newer]._replace(relevance=relevance, inherited=relevance)
     return list(kept.values())
 
 
@@ -316,8 +326,8 @@ def _top_candidates(
             best = max(best, item.relevance)
             if item.relevance >= formula.relevance_floor(best):
                 outline = outlines[item.memory_id]
-                aged = formula.terms(item.relevance, outline.event_time, outline.kind)
-                leading.append((-aged["score"], -item.relevance, item.memory_id, item))
+                aged = formula.score(item.relevance, outline.event_time, outline.kind)
+                leading.append((-aged, -item.relevance, item.memory_id, item))
         leading = sorted(leading, key=lambda one: one[:3])[:wide]
     return [item for *_, item in leading], outlines
 

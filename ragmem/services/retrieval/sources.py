@@ -2,14 +2,16 @@
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import field
 from datetime import UTC, datetime
 
 from ragmem.domain.model import Hit
 from ragmem.domain.retrieval.question import Query
 from ragmem.domain.text.spans import selective_spans
+from ragmem.frozen import dataclass
 from ragmem.ports import Store
 from ragmem.services.retrieval.question import Question
+from ragmem.storage.fulltext.terms import LexicalHits
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.lifecycle.recent import in_spans
 from ragmem.storage.memories.edits import Edit, commits_of, edits_of, plain_path
@@ -31,7 +33,8 @@ _ABSOLUTE = re.compile(r"/|~/|[A-Za-z]:/")
 class Search:
     """The input of a source: where it searches, the question, and the number of memories.
 
-    `seeds` are the best candidates of the other sources, best first, for a source that starts from them.
+    `seeds` are the best candidates of the other sources, best first, and `words` what the words of the
+    question tell of their chunks, for a source that starts from them.
     """
 
     catalog: Catalog
@@ -42,6 +45,7 @@ class Search:
     share: int = 1
     """Factor by which more hits are read, because filters exclude some of them."""
     seeds: tuple[Hit, ...] = ()
+    words: LexicalHits = field(default_factory=LexicalHits)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,14 @@
 """Show superseded memories, and those that replaced them, to people and in JSON."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from ragmem.domain.model import SHORT_ID_LENGTH, Match, Memory, PreviousVersion, Supersession
 from ragmem.domain.model.supersession import PERHAPS_OUTDATED
 from ragmem.domain.secrets.redaction import Redactor
+from ragmem.frozen import dataclass
 from ragmem.services.retrieval.output_fields import OutputField, output_values, rfc3339
 from ragmem.storage.home.catalog import Catalog
 

@@ -103,18 +103,23 @@ class SeedReport:
     characters: int = 0
     chunks: int = 0
     seconds: float = 0.0
+    searchable_seconds: float = 0.0
+    """Seconds until full text found all that was read; vectors and graph are made afterwards."""
     dry_run: bool = False
     run: str = ""
     """The name of this run, where it stored anything; see `storage.activity.storing_runs`."""
     extraction: ExtractionReport | None = None
     """What the language model extracted; None where only rules are used."""
+    indexed: int = 0
+    """Memories that got their vectors in this run."""
     pending: int = 0
-    """Memories that are stored and found by full text, but have no vectors yet; `note` says why."""
+    """Memories that are stored and found by full text, but have no vectors yet."""
     note: str = ""
+    """Why no vectors could be made; empty where they were made, or where nobody waits for them."""
     streamed: StreamReport | None = None
     """What was read of transcripts; None without such a source."""
     rejected: int = 0
-    """Memories of earlier runs that the model or the store rejected; each is a problem too."""
+    """Memories of sources that were not read that the model or the store rejected; each is a problem too."""
     _rejected: set[str] = field(default_factory=set)
 
     def skip(self, tally: Tally, left_out: Iterable[SkippedPath]) -> None:
@@ -143,10 +148,14 @@ class SeedReport:
 
     def reject(self, refusals: Iterable[Refusal]) -> None:
         """Report memories that stay pending, each once."""
+        tallies = {tally.source: tally for tally in self.tallies}
         for one in refusals:
             if one.id not in self._rejected:
-                self.rejected += 1
                 self._rejected.add(one.id)
+                if one.source in tallies:
+                    tallies[one.source].failed += 1
+                else:
+                    self.rejected += 1
                 self.problems.append(Problem(one.source, one.uri, one.message))
 
     @property

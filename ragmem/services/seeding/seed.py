@@ -1,5 +1,6 @@
-"""Bring the memory up to date with the sources on disk, resumably: read, classify, compare, index."""
+"""Bring the memory up to date with the sources on disk, resumably: read, classify, compare; then index."""
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -50,28 +51,31 @@ def seed(
     progress: Progress,
     wait: bool = True,
     documents: DocumentReader | None = None,
+    on_searchable: Callable[[SeedReport], None] | None = None,
 ) -> SeedReport:
-    """Read every new or changed file of the sources, and index it as far as its signal allows.
+    """Read every new or changed file of the sources, then index what waits, as far as its signal allows.
 
-    Each batch is one transaction, so that the next run continues a killed one; a file counts as seen only
-    together with its memories. A file that cannot be read is named in the report and never ends the run. With
-    `dry_run` nothing is written and the report says what would be; with `explain` every file is read, so that
-    the report covers unchanged ones too; with `rebuild` all vectors and the graph are made anew by the
-    configured model, after all old vectors are removed. Transcripts are accepted first and get their vectors
-    last; without `wait` a later run makes them. Raises NotFoundError for an unknown source name.
+    All texts are read first, and full text finds each batch from its transaction on; `on_searchable` gets the
+    report once all are. Then vectors and graph are made of what waits, also from earlier runs, the most
+    valuable first; without `wait` a later run or the warm process makes them. Each batch is one transaction,
+    so that the next run continues a killed one; a file counts as seen only together with its memories. A file
+    that cannot be read is named in the report and never ends the run. With `dry_run` nothing is written and
+    the report says what would be; with `explain` every file is read, so that the report covers unchanged ones
+    too; with `rebuild` all vectors and the graph are made anew by the configured model, after all old vectors
+    are removed. Raises NotFoundError for an unknown source name.
     """
+    began = time.perf_counter()
     chosen = select_sources(settings, sources)
     report = SeedReport(dry_run=dry_run)
     projects = project_finder(catalog, home=home)
     streams = TranscriptSeeder(catalog, settings, home=home, projects=projects, now=now, progress=progress)
     specs = streams.seed(chosen, report, explain=explain, anew=rebuild)
     exists = catalog.exists()
+    left: set[str] = set()
     if not dry_run:
         learn_all(catalog)
     if exists and not dry_run:
-        report.resumed, report.note = _resume(
-            catalog, open_store, rebuild=rebuild, progress=progress, report=report
-        )
+        left = _take_up(catalog, open_store, rebuild=rebuild, progress=progress)
     elif exists:
         report.resumed = len(catalog.memories.ids(states=[State.PENDING]))
     found = [(spec, find_files(spec, home=home, settings=settings)) for spec in specs]
@@ -80,19 +84,16 @@ def seed(
     # Sources that name projects come after those that define them.
     found.sort(key=lambda one: one[0].scope == "named")
     progress.begin("seed", sum(len(discovery.files) for _, discovery in found))
-    with (
-        documents or DocumentReader(settings) as opened,
-        Writer(
-            catalog,
-            open_store,
-            size=settings.seed.batch,
-            dry_run=dry_run,
-            progress=progress,
-            refuse=report.refuse,
-            down=report.note,
-            approval=settings.approval.enabled,
-        ) as writer,
-    ):
+    writer = Writer(
+        catalog,
+        open_store,
+        size=settings.seed.batch,
+        dry_run=dry_run,
+        progress=progress,
+        refuse=report.refuse,
+        approval=settings.approval.enabled,
+    )
+    with documents or DocumentReader(settings) as opened:
         removed = RemovedPages(catalog, open_store, writer, report, now=now)
         commits = CommitDates()
         for spec, discovery in found:
@@ -114,17 +115,25 @@ def seed(
             )
         removed.archive()
     report.note = writer.down
-    if not dry_run and not report.note:
-        without = () if wait else DEFERRED_SOURCES
-        report.note = _finish(catalog, open_store, without=without, progress=progress, report=report)
-    if report.note:
-        report.pending = len(catalog.memories.ids(states=[State.PENDING]))
-    if report.streamed and catalog.exists():
-        report.streamed.waiting = len(catalog.memories.pending_ids())
     if not dry_run:
         remember_projects(catalog, projects)
+        if wait:
+            catalog.names.mark_pending()
+        waiting = catalog.memories.pending_ids()
+        report.pending = len(waiting)
+        report.searchable_seconds = time.perf_counter() - began
+        if on_searchable is not None:
+            on_searchable(report)
+        if wait and report.pending and not report.note:
+            _index(catalog, open_store, size=settings.seed.batch, progress=progress, report=report)
+        still = catalog.memories.pending_ids()
+        report.resumed = len(left.difference(still))
+        report.indexed = len(set(waiting).difference(still))
+        report.pending = len(still) if report.note or not wait else 0
         _log(catalog, report, now=now)
         report.run = storing_run(now) if report.would_change else ""
+    if report.streamed and catalog.exists():
+        report.streamed.waiting = len(catalog.memories.pending_ids())
     return report
 
 
@@ -149,68 +158,40 @@ def select_sources(settings: Settings, names: Sequence[str]) -> list[SourceSpec]
     return list(settings.enabled_sources())
 
 
-def _resume(
-    catalog: Catalog,
-    open_store: Callable[[], Store],
-    *,
-    rebuild: bool,
-    progress: Progress,
-    report: SeedReport,
-) -> tuple[int, str]:
-    """Finish what an earlier run left; with `rebuild`, remove everything from the store first.
+def _take_up(
+    catalog: Catalog, open_store: Callable[[], Store], *, rebuild: bool, progress: Progress
+) -> set[str]:
+    """Return what an earlier run left pending; with `rebuild`, take everything out of the store.
 
-    Return how many memories were finished, and why the others stay pending where no vectors can be made.
+    All memories that were indexed are pending then.
     """
-    later = () if rebuild else DEFERRED_SOURCES
-    left = len(catalog.memories.pending_ids(without=later))
-    if rebuild:
-        indexed = sorted(catalog.memories.ids(states=[State.INDEXED]))
-        # All of them first: the next run after a kill puts them back, and none keeps vectors of a former
-        # model.
-        catalog.memories.mark(indexed, State.PENDING)
-        # Also those that a killed rebuild left in the store.
-        present = sorted(open_store().memory_ids().union(indexed))
-        progress.begin("take out", len(present))
-        for batch in batches(present):
-            open_store().delete(batch)
-            progress.advance(len(batch))
-        open_store().sweep()
-    pending = len(catalog.memories.pending_ids(without=later))
-    if pending:
-        progress.begin("put back" if rebuild else "finish", pending)
-        store = open_store()
-        rejected: list[Refusal] = []
-        try:
-            index_pending(catalog, store, advance=progress.advance, without=later, refusals=rejected)
-        except BackendError as error:
-            return max(0, left - len(catalog.memories.pending_ids(without=later))), error.full_message
-        report.reject(rejected)
-        left = max(0, left - len(rejected))
-    return left, ""
+    if not rebuild:
+        return set(catalog.memories.pending_ids(without=DEFERRED_SOURCES))
+    left = set(catalog.memories.pending_ids())
+    indexed = sorted(catalog.memories.ids(states=[State.INDEXED]))
+    # All of them first: the next run after a kill puts them back, and none keeps vectors of a former model.
+    catalog.memories.mark(indexed, State.PENDING)
+    # Also those that a killed rebuild left in the store.
+    present = sorted(open_store().memory_ids().union(indexed))
+    progress.begin("take out", len(present))
+    for batch in batches(present):
+        open_store().delete(batch)
+        progress.advance(len(batch))
+    open_store().sweep()
+    return left
 
 
-def _finish(
-    catalog: Catalog,
-    open_store: Callable[[], Store],
-    *,
-    without: Sequence[str],
-    progress: Progress,
-    report: SeedReport,
-) -> str:
-    """Index what is pending, also memories that mention names whose node has changed.
-
-    Return why some stay pending, or an empty text.
-    """
-    catalog.names.mark_pending()
+def _index(
+    catalog: Catalog, open_store: Callable[[], Store], *, size: int, progress: Progress, report: SeedReport
+) -> None:
+    """Index what is pending; where no vectors can be made, the report says why."""
+    progress.begin("vectors", report.pending)
+    rejected: list[Refusal] = []
     try:
-        if waiting := catalog.memories.pending_ids(without=without):
-            progress.begin("vectors", len(waiting))
-            rejected: list[Refusal] = []
-            index_pending(catalog, open_store(), advance=progress.advance, without=without, refusals=rejected)
-            report.reject(rejected)
+        index_pending(catalog, open_store(), size=size, advance=progress.advance, refusals=rejected)
     except BackendError as error:
-        return error.full_message
-    return ""
+        report.note = error.full_message
+    report.reject(rejected)
 
 
 def _seed_source(

@@ -1,13 +1,13 @@
 """Answers of language models about texts, stored by the hash of the text, so that each is paid for once."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import orjson
 
 from ragmem.domain.model import Entity, Relation, State, digest
+from ragmem.frozen import dataclass
 from ragmem.storage.sql import meta
 from ragmem.storage.sql.database import Connection, Database
 from ragmem.storage.sql.migrations import select_from, table_exists

@@ -1,12 +1,13 @@
 """The log of injections into sessions, limited by the retention of the settings."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime, timedelta
 from typing import Any
 
 import orjson
 
+from ragmem.frozen import dataclass
 from ragmem.storage.sql.database import Database, delete_in
 from ragmem.storage.sql.migrations import select_from
 from ragmem.storage.sql.rows import from_stamp, to_stamp

@@ -1,11 +1,12 @@
 """The embedding models of a database: the active one, and the next one while it changes."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import orjson
 
+from ragmem.frozen import dataclass
 from ragmem.storage.sql import meta
 from ragmem.storage.sql.database import Database
 from ragmem.storage.sql.migrations import table_exists

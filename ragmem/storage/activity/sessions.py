@@ -1,12 +1,13 @@
 """The active sessions of assistants: topic, questions, and memories that were shown."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
 import orjson
 
+from ragmem.frozen import dataclass
 from ragmem.storage.sql.database import Connection, Database
 from ragmem.storage.sql.rows import from_stamp, to_stamp
 

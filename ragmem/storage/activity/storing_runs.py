@@ -1,10 +1,11 @@
 """The runs that stored memories, identified by the moment that all memories of a run share."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 
 from ragmem.domain.model import digest
+from ragmem.frozen import dataclass
 from ragmem.storage.sql.database import Database
 from ragmem.storage.sql.rows import from_stamp, to_stamp
 

@@ -5,10 +5,10 @@ while its memories are shared.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from ragmem.frozen import dataclass
 from ragmem.storage.sql.database import Database
 from ragmem.storage.sql.machine_id import prefix_of
 from ragmem.storage.sql.migrations import select_from

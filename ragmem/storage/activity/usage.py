@@ -1,10 +1,11 @@
 """The usage and cost of providers, by day, backend, model and purpose."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import astuple, dataclass, fields
+from dataclasses import astuple, fields
 from datetime import datetime, timedelta
 from typing import NamedTuple, Self
 
+from ragmem.frozen import dataclass
 from ragmem.storage.sql.batches import batches, marks
 from ragmem.storage.sql.database import Database
 from ragmem.storage.sql.machine_id import prefix_of

@@ -1,9 +1,9 @@
 """Violations of a person's rules by assistants, and whether the session was informed."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from ragmem.frozen import dataclass
 from ragmem.storage.sql import meta
 from ragmem.storage.sql.database import Database
 from ragmem.storage.sql.migrations import select_from

@@ -6,11 +6,11 @@ and a salvage leave it out.
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any, Literal
 
 from ragmem.domain.code.code import Edge, EdgeKind, Symbol, SymbolKind
+from ragmem.frozen import dataclass
 from ragmem.storage.memories.edits import plain_path
 from ragmem.storage.sql.batches import batches, marks
 from ragmem.storage.sql.database import Database

@@ -1,16 +1,23 @@
 """BM25 over the postings of a question's words: of chunks, and of memories taken as one text."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from ragmem.domain.model import Hit
 from ragmem.domain.text.words import is_pair
-from ragmem.storage.fulltext.corpus import Corpus, Found, corpus_of, count_in_largest, places_of, postings
+from ragmem.storage.fulltext.corpus import (
+    Corpus,
+    Found,
+    corpus_of,
+    count_in_largest,
+    identities_of,
+    places_of,
+    postings,
+)
 from ragmem.storage.fulltext.phrases import PhraseFilter
-from ragmem.storage.fulltext.segments import Array, damage_error
+from ragmem.storage.fulltext.segments import Array, distinct
 from ragmem.storage.fulltext.terms import MAX_TERMS, LexicalHits, terms_of
-from ragmem.storage.sql.batches import PARAMETERS, batches
 from ragmem.storage.sql.database import Connection, Database
 
 K1 = 1.2
@@ -28,7 +35,7 @@ def rank_chunks(
     limit: int,
     memories: int | None,
     projects: Sequence[str] | None,
-    also: Mapping[str, str],
+    also: Iterable[str],
     phrases: Sequence[str],
     excluded: Sequence[str],
 ) -> LexicalHits:
@@ -62,35 +69,36 @@ def rank_chunks(
         scores = _of_chunks(corpus, matching, idf, max(1.0, words / total))
         wanted = PhraseFilter.among(connection, corpus, phrases, excluded) if phrases or excluded else None
         best = _of_so_many(corpus, _best(corpus, scores, limit, wanted), memories).tolist()
-        names = _names(connection, corpus, best)
-        known = {names[place][0]: (place, names[place][1]) for place in best}
-        others = places_of(connection, corpus, [chunk for chunk in also if chunk not in known])
-        known |= {chunk: (place, also[chunk]) for chunk, place in others.items()}
-    places = np.array([place for place, _ in known.values()], dtype=np.intp)
-    owners = corpus.memory_of[places]
-    ids = dict(zip(owners.tolist(), (identifier for _, identifier in known.values()), strict=True))
-    coverage, wholes = _spoken_for(
-        corpus,
-        places,
-        list(ids),
-        matching=matching,
-        idf=idf,
-        average=max(1.0, words / int(searched.sum())),
-    )
-    opens = (corpus.firsts[owners] == places).tolist()
-    return LexicalHits(
-        [Hit(*names[place], rank, float(scores[place])) for rank, place in enumerate(best, start=1)],
-        coverage=dict(zip(known, coverage, strict=True)),
-        scores=dict(zip(known, scores[places].tolist(), strict=True)),
-        memories=dict(zip(ids.values(), wholes, strict=True)),
-        openings={
-            identifier: chunk
-            for (chunk, (_, identifier)), first in zip(known.items(), opens, strict=True)
-            if first
-        },
-        best_possible=float(idf.sum() * (K1 + 1)),
-        frequencies=dict(zip(terms, (frequencies / total).tolist(), strict=True)),
-    )
+        names = identities_of(connection, corpus, best)
+    average = max(1.0, words / int(searched.sum()))
+
+    def rate(also: Iterable[str], listed: Sequence[int] = ()) -> LexicalHits:
+        with database.read() as connection:
+            known = {names[place][0]: place for place in listed}
+            known |= places_of(connection, corpus, [chunk for chunk in also if chunk not in known])
+            places = np.array(list(known.values()), dtype=np.intp)
+            owners = corpus.memory_of[places]
+            # In the order of the corpus, as the chunks of each memory follow each other there.
+            rated = distinct(owners)
+            firsts = corpus.firsts[rated].tolist()
+            opening = identities_of(connection, corpus, firsts)
+        having, coverage, wholes = _spoken_for(
+            corpus, places, rated, matching=matching, idf=idf, average=average
+        )
+        ids = [opening[first][1] for first in firsts]
+        return LexicalHits(
+            [Hit(*names[place], rank, float(scores[place])) for rank, place in enumerate(listed, start=1)],
+            coverage=dict(zip(known, coverage, strict=True)),
+            scores=dict(zip(known, scores[places].tolist(), strict=True)),
+            having=dict(zip(known, having, strict=True)),
+            memories=dict(zip(ids, wholes, strict=True)),
+            openings={opening[first][1]: opening[first][0] for first in firsts},
+            best_possible=float(idf.sum() * (K1 + 1)),
+            frequencies=dict(zip(terms, (frequencies / total).tolist(), strict=True)),
+            rate=rate,
+        )
+
+    return rate(also, best)
 
 
 def _rarest(connection: Connection, corpus: Corpus, terms: dict[str, int]) -> dict[str, int]:
@@ -118,10 +126,9 @@ def _of_chunks(corpus: Corpus, matching: Sequence[Found], idf: Array, average: f
     return scores
 
 
-def _often(places: Array, found: Found) -> Array:
-    """Return how often a term is in the chunks at some ascending places."""
+def _place_frequencies(there: Array, places: Array, found: Found) -> None:
+    """Write how often a term is in the chunks at some ascending places; `there` has a 0 for each."""
     chunks, often = found
-    there = np.zeros(len(places))
     # The fewer are sought among the more: a common word is in most chunks, a long memory has many.
     if len(chunks) < len(places):
         nearest = np.minimum(np.searchsorted(places, chunks), len(places) - 1)
@@ -131,7 +138,6 @@ def _often(places: Array, found: Found) -> Array:
         nearest = np.minimum(np.searchsorted(chunks, places), len(chunks) - 1)
         same = chunks[nearest] == places
         there[same] = often[nearest[same]]
-    return there
 
 
 def _best(corpus: Corpus, scores: Array, limit: int, wanted: PhraseFilter | None) -> Array:
@@ -154,57 +160,38 @@ def _of_so_many(corpus: Corpus, places: Array, memories: int | None) -> Array:
     return places if len(beginnings) <= memories else places[: beginnings[memories]]
 
 
-def _names(connection: Connection, corpus: Corpus, places: Sequence[int]) -> dict[int, tuple[str, str]]:
-    """Return place -> (chunk id, memory id)."""
-    found: dict[tuple[int, int], tuple[str, str]] = {}
-    memories = corpus.memory_of[places]
-    positions = (np.asarray(places, dtype=np.int64) - corpus.firsts[memories]).tolist()
-    keys = list(zip(corpus.numbers[memories].tolist(), positions, strict=True))
-    for batch in batches(keys, PARAMETERS // 2):
-        given = ",".join(["(?,?)"] * len(batch))
-        for memory, position, chunk, identifier in connection.execute(
-            f"WITH given (memory, position) AS (VALUES {given})"
-            " SELECT c.memory, c.position, c.id, m.id FROM given JOIN chunks c"
-            " ON c.memory = given.memory AND c.position = given.position JOIN memories m ON m.n = c.memory",
-            [value for key in batch for value in key],
-        ).fetchall():
-            found[memory, position] = (chunk, identifier)
-    if len(found) < len(set(keys)):
-        raise damage_error("it has chunks that are not there")
-    return {place: found[key] for place, key in zip(places, keys, strict=True)}
-
-
 def _spoken_for(
     corpus: Corpus,
     chunks: Array,
-    memories: Sequence[int],
+    memories: Array,
     *,
     matching: Sequence[Found],
     idf: Array,
     average: float,
-) -> tuple[list[float], list[tuple[float, float]]]:
-    """Return the coverage of some chunks, and score and coverage of their memories, each taken as one text.
+) -> tuple[list[int], list[float], list[tuple[float, float]]]:
+    """Return words and coverage of some chunks, and score and coverage of their memories as one text each.
 
-    `memories` are the places of the memories of all these chunks, each once.
+    The words of a chunk are the bits of a number. `memories` are the places of the memories of all these
+    chunks, ascending.
     """
-    if not memories:
-        return [], []
-    order = np.argsort(memories)
-    sizes = corpus.counts[memories][order].astype(np.intp)
+    if not len(memories):
+        return [], [], []
+    sizes = corpus.counts[memories].astype(np.intp)
     starts = np.cumsum(sizes) - sizes
-    places = np.repeat(corpus.firsts[memories][order] - starts, sizes) + np.arange(sizes.sum())
+    places = np.repeat(corpus.firsts[memories] - starts, sizes) + np.arange(sizes.sum())
     shares = idf / idf.sum()
     sought = np.searchsorted(places, chunks)
-    covered = np.zeros(len(chunks))
-    often = np.zeros((len(idf), len(memories)))
-    for row, (share, found) in enumerate(zip(shares, matching, strict=True)):
-        here = _often(places, found)
-        covered += share * (here[sought] > 0)
-        often[row, order] = np.add.reduceat(here, starts)
+    here = np.zeros((len(idf), len(places)))
+    for row, found in enumerate(matching):
+        _place_frequencies(here[row], places, found)
+    often = np.add.reduceat(here, starts, axis=1)
+    occurs = here[:, sought] > 0
+    having = (occurs * (1 << np.arange(len(idf), dtype=np.int64))[:, np.newaxis]).sum(axis=0)
+    # Not a product of matrices, whose last digits depend on how many memories there are.
+    covered = (shares[:, np.newaxis] * occurs).sum(axis=0)
     firsts = corpus.firsts[memories]
     lengths = corpus.words[firsts + corpus.counts[memories]] - corpus.words[firsts]
     damping = K1 * (1 - B + B * lengths / average)
-    # Not a product of matrices, whose last digits depend on how many memories there are.
     scores = ((idf * (K1 + 1))[:, np.newaxis] * often / (often + damping)).sum(axis=0)
     coverage = (shares[:, np.newaxis] * (often > 0)).sum(axis=0)
-    return covered.tolist(), list(zip(scores.tolist(), coverage.tolist(), strict=True))
+    return having.tolist(), covered.tolist(), list(zip(scores.tolist(), coverage.tolist(), strict=True))

@@ -3,17 +3,21 @@
 import itertools
 import threading
 import weakref
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
+from ragmem.frozen import dataclass
 from ragmem.storage.fulltext.lexicon import dead_flags
 from ragmem.storage.fulltext.segments import Array, Header, damage_error, header_of, read_block
+from ragmem.storage.sql.batches import PARAMETERS, batches
 from ragmem.storage.sql.database import Connection, Database, select_in
 
 MOST_KEPT = 4_000_000
 """Postings of former questions that are kept: 48 MB."""
+
+MOST_IDENTITIES = 50_000
+"""Chunks of former questions whose ids are kept: some 15 MB."""
 
 _NOTHING = (np.empty(0, np.intp), np.empty(0, np.float32))
 
@@ -67,6 +71,37 @@ class Memo:
         return kept
 
 
+class Identities:
+    """The ids of chunks and memories by the places of the chunks, as far as former questions read them."""
+
+    def __init__(self) -> None:
+        self._at: dict[int, tuple[str, str]] = {}
+        self._places: dict[str, int] = {}
+
+    def at(self, place: int) -> tuple[str, str] | None:
+        """Return (chunk id, memory id) of the chunk at a place."""
+        return self._at.get(place)
+
+    def place(self, chunk: str) -> int | None:
+        """Return the last place that was kept for a chunk; its memory may have moved since."""
+        return self._places.get(chunk)
+
+    def put(self, place: int, chunk: str, memory: str) -> None:
+        """Keep the ids of a place; too many make room for new ones all at once."""
+        if len(self._at) >= MOST_IDENTITIES:
+            self._at, self._places = {}, {}
+        self._at[place] = (chunk, memory)
+        self._places[chunk] = place
+
+    def until(self, base: int) -> "Identities":
+        """Return those of the places before `base`."""
+        kept = Identities()
+        for place, (chunk, memory) in list(self._at.items()):
+            if place < base:
+                kept.put(place, chunk, memory)
+        return kept
+
+
 @dataclass(frozen=True, slots=True)
 class Corpus:
     """The memories and chunks of a database by their places in the order of the versions.
@@ -76,7 +111,8 @@ class Corpus:
     """
 
     parts: tuple[Part, ...]
-    memo: "Memo"
+    memo: Memo
+    identities: Identities
     versions: Array
     numbers: Array
     order: Array
@@ -128,8 +164,10 @@ def corpus_of(database: Database, connection: Connection) -> Corpus:
         tokens = [part.header.token for part in held[1].parts]
         same = next((n for n, row in enumerate(rows[: len(tokens)]) if row[0] != tokens[n]), len(rows))
         same = min(same, len(tokens))
-    memo = held[1].memo.until(same, parts[same].base if same < len(parts) else base) if held else Memo()
-    corpus = _concatenate(parts, [dead for _, dead in state], memo)
+    end = parts[same].base if same < len(parts) else base
+    memo = held[1].memo.until(same, end) if held else Memo()
+    identities = held[1].identities.until(end) if held else Identities()
+    corpus = _concatenate(parts, [dead for _, dead in state], memo, identities)
     _held[database] = (state, corpus)
     return corpus
 
@@ -138,7 +176,7 @@ def _read(connection: Connection, numbers: Sequence[int]) -> dict[int, bytes]:
     return dict(select_in(connection, "SELECT n, data FROM lexicon_blocks WHERE n IN ({})", numbers))
 
 
-def _concatenate(parts: Sequence[Part], dead: Sequence[bytes], memo: Memo) -> Corpus:
+def _concatenate(parts: Sequence[Part], dead: Sequence[bytes], memo: Memo, identities: Identities) -> Corpus:
     documents = [part.header.documents for part in parts]
     names = tuple(dict.fromkeys(name for part in documents for name in part.names))
     code = {name: place for place, name in enumerate(names)}
@@ -152,6 +190,7 @@ def _concatenate(parts: Sequence[Part], dead: Sequence[bytes], memo: Memo) -> Co
     return Corpus(
         tuple(parts),
         memo,
+        identities,
         versions=np.concatenate([empty, *(part.versions for part in documents)]),
         numbers=np.concatenate([empty, *(part.numbers for part in documents)]),
         order=np.concatenate([empty.astype("u8"), *(part.order for part in documents)]),
@@ -166,22 +205,59 @@ def _concatenate(parts: Sequence[Part], dead: Sequence[bytes], memo: Memo) -> Co
     )
 
 
-def places_of(connection: Connection, corpus: Corpus, chunks: Sequence[str]) -> dict[str, int]:
+def places_of(connection: Connection, corpus: Corpus, chunks: Iterable[str]) -> dict[str, int]:
     """Return chunk id -> place of those that are there."""
+    found: dict[str, int] = {}
+    unknown = []
+    for chunk in chunks:
+        place = corpus.identities.place(chunk)
+        if place is not None and corpus.alive[corpus.memory_of[place]]:
+            found[chunk] = place
+        else:
+            unknown.append(chunk)
+    if not unknown:
+        return found
     rows = select_in(
         connection,
-        "SELECT c.id, c.position, l.version FROM chunks c"
+        "SELECT c.id, m.id, c.position, l.version FROM chunks c JOIN memories m ON m.n = c.memory"
         " JOIN lexicon_memories l ON l.memory = c.memory WHERE c.id IN ({})",
-        chunks,
+        unknown,
     )
-    memories = np.searchsorted(corpus.versions, [version for _, _, version in rows]).tolist()
-    return {
-        chunk: int(corpus.firsts[memory]) + position
-        for (chunk, position, version), memory in zip(rows, memories, strict=True)
-        if memory < len(corpus.versions)
-        and corpus.versions[memory] == version
-        and position < corpus.counts[memory]
-    }
+    memories = np.searchsorted(corpus.versions, [version for *_, version in rows]).tolist()
+    for (chunk, identifier, position, version), memory in zip(rows, memories, strict=True):
+        if (
+            memory < len(corpus.versions)
+            and corpus.versions[memory] == version
+            and position < corpus.counts[memory]
+        ):
+            found[chunk] = place = int(corpus.firsts[memory]) + position
+            corpus.identities.put(place, chunk, identifier)
+    return found
+
+
+def identities_of(
+    connection: Connection, corpus: Corpus, places: Sequence[int]
+) -> dict[int, tuple[str, str]]:
+    """Return place -> (chunk id, memory id); raises StoreDamagedError."""
+    found = {place: ids for place in places if (ids := corpus.identities.at(place)) is not None}
+    unknown = [place for place in places if place not in found]
+    memories = corpus.memory_of[unknown]
+    positions = (np.asarray(unknown, dtype=np.int64) - corpus.firsts[memories]).tolist()
+    keys = dict(zip(zip(corpus.numbers[memories].tolist(), positions, strict=True), unknown, strict=True))
+    for batch in batches(keys, PARAMETERS // 2):
+        given = ",".join(["(?,?)"] * len(batch))
+        for memory, position, chunk, identifier in connection.execute(
+            f"WITH given (memory, position) AS (VALUES {given})"
+            " SELECT c.memory, c.position, c.id, m.id FROM given JOIN chunks c"
+            " ON c.memory = given.memory AND c.position = given.position JOIN memories m ON m.n = c.memory",
+            [value for key in batch for value in key],
+        ).fetchall():
+            place = keys[memory, position]
+            found[place] = (chunk, identifier)
+            corpus.identities.put(place, chunk, identifier)
+    if len(found) < len(places):
+        raise damage_error("it has chunks that are not there")
+    return found
 
 
 def postings(connection: Connection, corpus: Corpus, terms: Sequence[int]) -> list[Found]:

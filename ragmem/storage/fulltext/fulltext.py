@@ -1,6 +1,6 @@
 """Full text search over the chunks: BM25 over the postings of the lexicon, the same in every database."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from ragmem.storage.fulltext.terms import LexicalHits
 from ragmem.storage.sql.database import Database
@@ -13,15 +13,15 @@ def search(
     limit: int,
     memories: int | None = None,
     projects: Sequence[str] | None = None,
-    also: Mapping[str, str] | None = None,
+    also: Iterable[str] = (),
     phrases: Sequence[str] = (),
     excluded: Sequence[str] = (),
 ) -> LexicalHits:
     """Return the best chunks by BM25 that contain any word of the query, of these projects (None: all).
 
     At most `limit` chunks, and those before the first one of a memory too many where `memories` is given.
-    `also` are chunks that are scored beside the hits, chunk id -> memory id, 0 where they share no word;
-    those that are not there are left out. Only memories are found in which all `phrases` occur and none of
+    `also` are the ids of chunks that are scored beside the hits, 0 where they share no word; those that are
+    not there are left out. Only memories are found in which all `phrases` occur and none of
     `excluded`, words or phrases. No word, no hits. Raises StoreDamagedError where the index is damaged.
     """
     from ragmem.storage.fulltext.bm25 import rank_chunks  # noqa: PLC0415 - numpy, which a start-up must not load
@@ -32,7 +32,7 @@ def search(
         limit=limit,
         memories=memories,
         projects=projects,
-        also=also or {},
+        also=also,
         phrases=phrases,
         excluded=excluded,
     )

@@ -23,11 +23,16 @@ if TYPE_CHECKING:
 Searchable = tuple[int, str, str, Sequence[Analysed]]
 """A memory's number, id and project, and its analysed chunks in their order."""
 
-LEVELS = (16, 128, 1024, 8192, 32_768)
+LEVELS = (16, 128, 512, 2048, 8192, 32_768)
 """Chunks of a segment, from level to level."""
 
 LARGEST = 2 * LEVELS[-1]
 """Chunks of a segment at most, unless one memory has more: merging as many takes about 0.5 s."""
+
+FREE = 2 * LEVELS[3]
+SHARE = 128
+"""A write merges at most so many chunks, or so many for each that it adds: storing a chunk costs more than
+merging 128, and nobody who adds one memory waits for 0.5 s. What is larger waits for a larger write."""
 
 BUILT_AT_ONCE = 512
 """Chunks; sorting small parts and merging them is quicker than sorting all, and takes less memory."""
@@ -40,14 +45,16 @@ def add(connection: Connection, memories: Iterable[Searchable]) -> None:
     """Make memories searchable; none of them is so far."""
     (last,) = connection.execute("SELECT max(last) FROM lexicon_segments").fetchone()
     parts: list[Segment] = []
+    added = 0
     for segment in _build_segments(memories, after=last or 0):
         parts.append(segment)
+        added += len(segment.documents.lengths)
         if sum(len(part.documents.lengths) for part in parts) >= LEVELS[-1]:
             _append(connection, parts)
             parts = []
     if parts:
         _append(connection, parts)
-    settle(connection)
+    settle(connection, added)
 
 
 def _build_segments(memories: Iterable[Searchable], *, after: int) -> "Iterator[Segment]":
@@ -168,31 +175,36 @@ def dead_flags(dead: bytes, memories: int) -> Any:
     return np.unpackbits(np.frombuffer(dead, "u1"), count=memories).astype(bool)
 
 
-def settle(connection: Connection) -> None:
-    """Merge segments once, where there are enough of a size; a later write merges the next ones."""
+def settle(connection: Connection, changed: int) -> None:
+    """Merge segments once, where there are enough of a size; a later write merges the next ones.
+
+    `changed` is how many chunks, or memories, the write adds or removes: larger writes merge larger segments.
+    """
     rows = connection.execute(
         "SELECT last, chunks, dead_chunks FROM lexicon_segments ORDER BY last"
     ).fetchall()
-    chosen = to_merge([(chunks, dead) for _, chunks, dead in rows])
+    chosen = to_merge([(chunks, dead) for _, chunks, dead in rows], changed)
     if chosen is not None:
         _merge(connection, [last for last, _, _ in rows[chosen]])
 
 
-def to_merge(sizes: Sequence[tuple[int, int]]) -> slice | None:
+def to_merge(sizes: Sequence[tuple[int, int]], changed: int) -> slice | None:
     """Return which segments, given as (chunks, dead chunks) in their order, are to become one.
 
     The newest that are smaller than a level and together reach it, so that a chunk is written anew once for
-    each level; else one of which more than half is gone.
+    each level; else one of which more than half is gone. No more chunks than suit a write that changed so
+    many of them.
     """
+    most = min(max(FREE, SHARE * changed), LARGEST)
     for limit in reversed(LEVELS):
         start, total = len(sizes), 0
-        while start and sizes[start - 1][0] < limit and total + sizes[start - 1][0] <= LARGEST:
+        while start and sizes[start - 1][0] < limit and total + sizes[start - 1][0] <= most:
             start -= 1
             total += sizes[start][0]
         if total >= limit:
             return slice(start, len(sizes))
     for place, (chunks, dead) in enumerate(sizes):
-        if chunks >= LEVELS[0] and dead * 2 > chunks:
+        if LEVELS[0] <= chunks <= most and dead * 2 > chunks:
             return slice(place, place + 1)
     return None
 

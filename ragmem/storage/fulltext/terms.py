@@ -6,8 +6,8 @@ capitals divide them, and as one word of all its letters: getUserName, get_user_
 
 import re
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import field
 from functools import lru_cache
 from hashlib import blake2b
 
@@ -15,6 +15,7 @@ from ragmem.domain.model import Hit
 from ragmem.domain.secrets.marks import without_marks
 from ragmem.domain.text.identifiers import parts
 from ragmem.domain.text.words import fold_words, pairs, stem
+from ragmem.frozen import dataclass
 
 TITLE, HEADING, TAGS, PLACE = 3, 2, 2, 1
 """How often a word counts there; in the text once. A title says more of a memory than a word of its text."""
@@ -54,19 +55,22 @@ class LexicalHits:
     """The chunks that share words with a query, best first, and how good each is.
 
     `scores` (BM25) and `coverage` (0..1: the share of the query's idf mass whose words occur) are of the
-    hits' chunks and of those that were asked for; `memories` has both for each of their memories, taken as
-    one text, `openings` the first chunk of those memories of which it is among these chunks. `best_possible`
-    is what a text full of the query's words would reach, `frequencies` the share of the searched chunks that
-    have a word of the query.
+    hits' chunks and of those that were asked for, and so is `having`, whose bit n tells whether the n-th word
+    of `frequencies` occurs; `memories` has score and coverage for each of their memories, taken as one text,
+    `openings` its first chunk. `best_possible` is what a text full of the query's words would reach,
+    `frequencies` the share of the searched chunks that have a word of the query. `rate` scores further chunks
+    by the same words, without a new search; None where the query has no word.
     """
 
     hits: list[Hit] = field(default_factory=list)
     coverage: Mapping[str, float] = field(default_factory=dict)
     scores: Mapping[str, float] = field(default_factory=dict)
+    having: Mapping[str, int] = field(default_factory=dict)
     memories: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     openings: Mapping[str, str] = field(default_factory=dict)
     best_possible: float = 0.0
     frequencies: Mapping[str, float] = field(default_factory=dict)
+    rate: "Callable[[Iterable[str]], LexicalHits] | None" = field(default=None, compare=False, repr=False)
 
 
 @lru_cache(maxsize=131_072)

@@ -134,9 +134,6 @@ class PostgresDatabase(Queries):
             (size,) = connection.execute("SELECT pg_database_size(current_database())").fetchone()
         return int(size)
 
-    def limit_cache(self, kib: int) -> None:
-        """Do nothing: the server has its own cache."""
-
     def forbid_writes(self) -> AbstractContextManager[None]:
         """Do nothing: the user's rights decide."""
         return nullcontext()

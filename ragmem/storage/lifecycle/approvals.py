@@ -1,13 +1,13 @@
 """What waits for a person's approval: proposed memories and drafted skills, in one database."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 import orjson
 
 from ragmem.domain.model import Memory
 from ragmem.domain.model.lifecycle import Approval
+from ragmem.frozen import dataclass
 from ragmem.storage.lifecycle.lifecycle_state import Lives
 from ragmem.storage.sql.batches import marks
 from ragmem.storage.sql.database import Database, Row, select_in

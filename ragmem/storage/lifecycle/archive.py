@@ -1,13 +1,13 @@
 """The archive: complete memories that gc or a person removed, until somebody purges them."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 import orjson
 
 from ragmem.domain.model import Memory
+from ragmem.frozen import dataclass
 from ragmem.storage.sql.database import Connection, Database
 from ragmem.storage.sql.rows import MEMORY_COLUMNS, from_stamp, memory_from, memory_values, to_stamp
 

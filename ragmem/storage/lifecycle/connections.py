@@ -1,7 +1,7 @@
 """Connections between memories of a project, which memories were compared by which model, and the scale."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -10,6 +10,7 @@ import orjson
 from ragmem.domain.lifecycle.connections import RARE, Scale
 from ragmem.domain.model import UNASSIGNED, State
 from ragmem.domain.model.lifecycle import Connection
+from ragmem.frozen import dataclass
 from ragmem.storage.sql import database as databases
 from ragmem.storage.sql import meta
 from ragmem.storage.sql.batches import PARAMETERS, batches, marks
@@ -92,15 +93,25 @@ class Connections:
 
     def of(self, projects: Sequence[str] | None = None) -> list[Connection]:
         """Return all connections of these projects (None: of all), by their ids."""
-        where = "" if projects is None else f" WHERE a.project IN ({marks(projects)})"
+        where, given = (
+            ("", []) if projects is None else (f" WHERE m.project IN ({marks(projects)})", list(projects))
+        )
         with self._database.read() as connection:
-            # Share equal values: a large store has a million connections, but few distinct ids and numbers.
-            same: dict[Any, Any] = {}
-            rows = (
-                [same.setdefault(value, value) for value in row]
-                for row in connection.execute(f"{_ENDS}{where}", list(projects or ()))
+            # A large store has a million connections of few memories: each id is read once.
+            ids: dict[int, str] = dict(connection.execute(f"SELECT m.n, m.id FROM memories m{where}", given))
+            rows = connection.execute(
+                "SELECT c.low, c.high, c.cosine, c.shared, c.strength FROM memories m"
+                f" JOIN connections c ON c.low = m.n{where}",
+                given,
+            ).fetchall()
+            ids |= dict(
+                select_in(
+                    connection,
+                    "SELECT n, id FROM memories WHERE n IN ({})",
+                    {high for _, high, *_ in rows} - ids.keys(),
+                )
             )
-            return sorted(map(_connection, rows), key=lambda one: (one.first, one.second))
+        return sorted(_connection((ids[low], ids[high], *rest)) for low, high, *rest in rows if high in ids)
 
     def neighbours(self, identifier: str) -> list[Connection]:
         """Return the connections of one memory, strongest first."""
@@ -395,8 +406,8 @@ def compare_again(connection: databases.Connection, number: int, project: str) -
 
 
 def _connection(row: Sequence[Any]) -> Connection:
-    one, other = sorted(row[:2])
-    return Connection(one, other, *row[2:])
+    one, other, *rest = row
+    return Connection(one, other, *rest) if one < other else Connection(other, one, *rest)
 
 
 def _scale_in(text: str) -> StoredScale | None:

@@ -1,12 +1,13 @@
 """The runs of gc and their changes outside of the archive, so that they can be undone."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Any, Literal
 
 import orjson
 
+from ragmem.frozen import dataclass
 from ragmem.storage.sql.database import Database, delete_in
 from ragmem.storage.sql.rows import from_stamp, to_stamp
 

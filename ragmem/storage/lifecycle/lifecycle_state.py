@@ -5,13 +5,13 @@ time in the archive.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from ragmem.domain.model.lifecycle import Approval, Decision, Entry, LifecyclePolicy, LifecycleState
 from ragmem.domain.model.supersession import PERHAPS_OUTDATED
 from ragmem.domain.sessions.transcript import SOURCE
+from ragmem.frozen import dataclass
 from ragmem.storage.sql.batches import batches, marks
 from ragmem.storage.sql.database import Connection, Database, delete_in
 from ragmem.storage.sql.rows import SELECT_MEMORY, from_stamp, memory_from, to_stamp

@@ -1,12 +1,12 @@
 """The latest memories that match a filter, or of some time spans."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 import orjson
 
 from ragmem.domain.model import UNASSIGNED, Category, Kind, Memory
+from ragmem.frozen import dataclass
 from ragmem.storage.sql.batches import marks
 from ragmem.storage.sql.database import Connection, Database
 from ragmem.storage.sql.rows import SELECT_MEMORY, memory_from, to_stamp

@@ -4,13 +4,13 @@ The graph of code is left out: every machine derives it from its own files.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 import orjson
 
 from ragmem.domain.model import Chunk, Kind, Memory
+from ragmem.frozen import dataclass
 from ragmem.storage.lifecycle.archive import Archive
 from ragmem.storage.lifecycle.forgotten_texts import forgotten_texts, mark_forgotten, unmark_all_forgotten
 from ragmem.storage.memories.files import GONE, SeenFile, file_values

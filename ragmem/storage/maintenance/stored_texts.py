@@ -8,7 +8,7 @@ from typing import Any
 from ragmem.storage.activity.model_record import ACTIVE, NEXT
 from ragmem.storage.sql.database import Connection, Database
 
-DEFLATED = frozenset({("code_facts", "data")})
+DEFLATED = frozenset({("code_facts", "data"), ("store_documents", "extractions")})
 """Columns with deflated texts."""
 
 WORDS = ("lexicon_segments", "lexicon_blocks", "lexicon_memories")
@@ -50,11 +50,11 @@ _GENERATED: dict[str, frozenset[str]] = {
         "log": "operation",
         "messages": "sort",
         "store_kv": "workspace namespace id",
-        "store_sources": "workspace namespace chunk_id",
         "store_vectors": "workspace namespace id model",
-        "store_nodes": "workspace",
-        "store_edges": "workspace",
-        "store_documents": "workspace id status created_at updated_at",
+        "store_spaces": "name",
+        "store_statuses": "workspace id status created_at updated_at",
+        "store_documents": "id fingerprint texts",
+        "store_chunks": "id",
     }.items()
 }
 """Columns with values that ragmem generates: ids, hashes, names of rules and models, but never secrets."""
@@ -67,10 +67,8 @@ _NAMES: dict[str, frozenset[str]] = {
     "entity_aliases": frozenset({"short", "long", "short_form", "long_form"}),
     "entity_apart": frozenset({"name"}),
     "extractions": frozenset({"data"}),
-    "store_sources": frozenset({"key"}),
     "store_vectors": frozenset({"subject", "object"}),
     "store_nodes": frozenset({"id", "folded"}),
-    "store_edges": frozenset({"source", "target"}),
     "agents": frozenset({"id"}),
     "messages": frozenset({"agent"}),
     "events": frozenset({"agent", "type"}),

@@ -3,10 +3,10 @@
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import orjson
 
+from ragmem.frozen import dataclass
 from ragmem.storage.sql.batches import marks
 from ragmem.storage.sql.database import Connection, Database
 

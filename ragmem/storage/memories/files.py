@@ -4,10 +4,10 @@ Where several machines share the database, each has its own files: a path has th
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 import orjson
 
+from ragmem.frozen import dataclass
 from ragmem.storage.sql.database import Database
 from ragmem.storage.sql.machine_id import machine_of, prefix_of, without_machine
 

@@ -1,13 +1,13 @@
 """The memories of the catalog: accept, look up, count, remove."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 import orjson
 
 from ragmem.domain.model import ID_LENGTH, Chunk, Memory, State, Tier
 from ragmem.errors import NotFoundError
+from ragmem.frozen import dataclass
 from ragmem.storage.fulltext import lexicon
 from ragmem.storage.fulltext.terms import Analysed, analyse
 from ragmem.storage.lifecycle.connections import compare_again
@@ -30,6 +30,12 @@ from ragmem.storage.sql.rows import (
 
 MIN_PREFIX = 4
 """Minimum length of a prefix of an id."""
+
+_FIRST = ("memory", "agentmemory", "projectagents", "records", "claudemds")
+"""Sources that are indexed first: people keep them by hand, and they instruct assistants."""
+
+_LAST = "transcripts"
+"""The source that is indexed last: it has thousands of memories."""
 
 _UPDATE = ", ".join(
     f"{column} = excluded.{column}"
@@ -140,7 +146,7 @@ class Memories:
                 ]
                 _drop_chunks(connection, numbers)
                 lexicon.drop(connection, numbers)
-                lexicon.settle(connection)
+                lexicon.settle(connection, len(numbers))
                 connection.execute(f"DELETE FROM memories WHERE n IN ({marks(numbers)})", numbers)
                 removed += len(numbers)
         return removed
@@ -309,16 +315,17 @@ class Memories:
             last = rows[-1][0]
 
     def pending_ids(self, *, most: int | None = None, without: Sequence[str] = ()) -> list[str]:
-        """Return the ids of pending memories, by tier, then the latest first.
+        """Return the ids of pending memories: curated ones first and transcripts last, by tier, by date.
 
-        Memories of the sources `without` are left out.
+        The latest come first. Memories of the sources `without` are left out.
         """
         condition = f"AND source NOT IN ({marks(without)})" if without else ""
         limit = "" if most is None else f"LIMIT {int(most)}"
         return self._database.select_column(
             f"SELECT id FROM memories WHERE state = ? {condition}"
-            f" ORDER BY CASE tier WHEN ? THEN 0 ELSE 1 END, event_at DESC, id {limit}",
-            [State.PENDING.value, *without, Tier.INGEST.value],
+            f" ORDER BY CASE WHEN source IN ({marks(_FIRST)}) THEN 0 WHEN source = ? THEN 2 ELSE 1 END,"
+            f" CASE tier WHEN ? THEN 0 ELSE 1 END, event_at DESC, id {limit}",
+            [State.PENDING.value, *without, *_FIRST, _LAST, Tier.INGEST.value],
         )
 
     def ids(self, *, states: Sequence[State] = ()) -> set[str]:

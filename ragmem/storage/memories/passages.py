@@ -1,8 +1,8 @@
 """The texts of chunks with their headings, without the rest of their memories."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from ragmem.frozen import dataclass
 from ragmem.storage.sql.database import Database
 
 

@@ -5,9 +5,9 @@ and remotes are shared by all machines; paths belong to one machine.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from ragmem.domain.model import NO_PROJECTS
+from ragmem.frozen import dataclass
 from ragmem.storage.sql.database import Connection, Database, delete_in
 from ragmem.storage.sql.machine_id import prefix_of
 

@@ -116,6 +116,14 @@ class EntityNames:
             )
         )
 
+    def unlearnt(self, ids: Iterable[str]) -> list[str]:
+        """Return those of these memories that mention no name yet, in the order in which they were stored."""
+        sql = (
+            "SELECT m.n, m.id FROM memories m WHERE m.id IN ({})"
+            " AND NOT EXISTS (SELECT 1 FROM entity_mentions e WHERE e.memory = m.n)"
+        )
+        return [identifier for _, identifier in sorted(self._database.select_in(sql, ids))]
+
     def is_learnt(self) -> bool:
         """Tell whether the names of all memories have been learnt by the present rules."""
         with self._database.read() as connection:

@@ -1,13 +1,13 @@
 """The rows of names: the statements of a memory, and the nodes that follow for all names of a class."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ragmem.domain.entities.aliases import Alias
 from ragmem.domain.entities.canonical_names import STATEMENTS, AliasForm, CatalogName, choose_nodes
 from ragmem.domain.entities.resolution import canonical_form
 from ragmem.domain.model import State
+from ragmem.frozen import dataclass
 from ragmem.storage.names.unused_names import drop_orphans
 from ragmem.storage.sql.batches import batches, marks
 from ragmem.storage.sql.database import Connection, select_in

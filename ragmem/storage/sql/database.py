@@ -136,10 +136,6 @@ class Database(Queries, Protocol):
         """Return the size in bytes of the data outside of `home`."""
         ...
 
-    def limit_cache(self, kib: int) -> None:
-        """Limit the page cache of connections opened from now on to `kib` KiB each."""
-        ...
-
     def forbid_writes(self) -> AbstractContextManager[None]:
         """Open a file read-only until the block ends; for one thread. On a server, rights decide."""
         ...

@@ -15,11 +15,12 @@ Nothing else knows the number: the schema's version is that of its last step.
 import hashlib
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
-from ragmem.errors import StorageError, StoreDamagedError
+from ragmem.errors import OlderSchemaError, StoreDamagedError
+from ragmem.frozen import dataclass
 from ragmem.storage.sql.backups import OF_MIGRATIONS, back_up
 from ragmem.storage.sql.database import Connection, Database, Row
 
@@ -166,8 +167,8 @@ def migrate(database: Database, schema: Schema, *, create: bool = True, announce
 
     A new database gets them if `create`. An older one is backed up first (if `copied`), then takes the
     missing steps in one transaction: a killed process leaves the old version or the new one.
-    Raises StoreDamagedError when a newer ragmem or another build wrote it, StorageError when it is older and
-    cannot be written.
+    Raises StoreDamagedError when a newer ragmem or another build wrote it, OlderSchemaError when it is older
+    and cannot be written.
     """
     with database.read() as connection:
         found = schema_state(database, connection, schema)
@@ -178,7 +179,7 @@ def migrate(database: Database, schema: Schema, *, create: bool = True, announce
     if database.read_only and found.version:
         if all(step.reads_without for step in _pending_steps(schema, found)):
             return True
-        raise StorageError(
+        raise OlderSchemaError(
             f'the {schema.component} in "{database.place}" has the older schema {found.version}'
             f" and cannot be written to bring it to {schema.version}",
             hint="run any ragmem command once as a user who can write there",

@@ -3,9 +3,9 @@
 import sqlite3
 from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import dataclass
 
 from ragmem.errors import StoreDamagedError
+from ragmem.frozen import dataclass
 from ragmem.storage.sql.database import Connection, Database
 from ragmem.storage.sql.migrations import Schema, normalize, record, schema_state
 

@@ -15,7 +15,7 @@ from weakref import ref
 from ragmem.errors import StorageError
 from ragmem.storage.sql.database import Dialect, Queries
 from ragmem.storage.sql.fair_lock import turn
-from ragmem.storage.sql.sqlite_connect import CACHE_KIB, LOG_LIMIT, OpenFile, open_file
+from ragmem.storage.sql.sqlite_connect import LOG_LIMIT, OpenFile, open_file
 from ragmem.storage.sql.sqlite_errors import translate
 from ragmem.storage.sql.sqlite_files import checkpoint, log_of
 
@@ -61,7 +61,6 @@ class SQLiteDatabase(Queries):
         self.path = home / name
         self.lock = home / lock
         self.busy_timeout = busy_timeout
-        self._cache_kib = CACHE_KIB
         self.read_only = False
         self._only_read = False
         self._anew = anew
@@ -86,6 +85,11 @@ class SQLiteDatabase(Queries):
         """A value that changes when the file is replaced, which invalidates caches of its content."""
         return self._opened().identity
 
+    @property
+    def is_writing(self) -> bool:
+        """Tell whether this thread is inside of write(), and sees what may not be committed."""
+        return bool(getattr(self._local, "writing", False))
+
     def exists(self) -> bool:
         """Tell whether the database file exists."""
         return self.path.is_file()
@@ -93,10 +97,6 @@ class SQLiteDatabase(Queries):
     def size_elsewhere(self) -> int:
         """Return 0: the file is in `home`."""
         return 0
-
-    def limit_cache(self, kib: int) -> None:
-        """Limit the page cache of connections opened from now on to `kib` KiB each."""
-        self._cache_kib = kib
 
     def connection(self) -> sqlite3.Connection:
         """Return this thread's connection to the present file, opened on first use.
@@ -123,7 +123,6 @@ class SQLiteDatabase(Queries):
                 busy_timeout=self.busy_timeout,
                 turn=self._turn,
                 only_read=self._only_read,
-                cache_kib=self._cache_kib,
             )
         except sqlite3.Error as error:
             raise translate(error, self.path) from error
@@ -210,7 +209,7 @@ class SQLiteDatabase(Queries):
         """
         held = self._held()
         if held is not None and _active(held.connection):
-            if not getattr(self._local, "writing", False):
+            if not self.is_writing:
                 raise RuntimeError("a write inside of a read would be rolled back with it")
             yield held.connection
             return

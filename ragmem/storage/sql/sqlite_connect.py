@@ -18,9 +18,9 @@ LOG_LIMIT = 16 * 2**20
 SQLite itself restarts the log only at a moment without readers, which may never come."""
 
 
-CACHE_KIB = 64 * 1024
-"""The page cache of a connection: a question reads hundreds of rows from anywhere, which costs less processor
-time with a cache."""
+CACHE_KIB = 8 * 1024
+"""The page cache of a connection: each thread has one of its own. The system caches the file once for
+all of them, so a question takes no longer than with 64 MiB (benchmarks/serve.py)."""
 
 
 # Not a dataclass: `dataclasses` imports `inspect`, a quarter of what a Tab costs.
@@ -59,7 +59,6 @@ def open_file(
     busy_timeout: float,
     turn: Callable[[], AbstractContextManager[None]],
     only_read: bool = False,
-    cache_kib: int = CACHE_KIB,
 ) -> OpenFile:
     """Open a database, created private and empty if missing; read-only where it cannot be written.
 
@@ -75,7 +74,7 @@ def open_file(
         if only_read:
             opened = _open_to_read(path, identity, "it was opened to be read")
         elif os.access(path, os.W_OK) and os.access(path.parent, os.W_OK):
-            opened = _open_to_write(path, identity, busy_timeout, turn, cache_kib)
+            opened = _open_to_write(path, identity, busy_timeout, turn)
         else:
             opened = _open_to_read(path, identity, "the home is read-only")
         if _identity(path) == identity:
@@ -88,7 +87,6 @@ def _open_to_write(
     identity: tuple[int, ...],
     busy_timeout: float,
     turn: Callable[[], AbstractContextManager[None]],
-    cache_kib: int,
 ) -> OpenFile:
     connection = sqlite3.connect(
         path, timeout=busy_timeout, isolation_level=None, check_same_thread=False, cached_statements=256
@@ -104,7 +102,7 @@ def _open_to_write(
     # FULL: an acknowledged memory survives a power cut, not only a killed process.
     connection.execute("PRAGMA synchronous=FULL")
     connection.execute("PRAGMA foreign_keys=ON")
-    connection.execute(f"PRAGMA cache_size={-cache_kib}")
+    connection.execute(f"PRAGMA cache_size={-CACHE_KIB}")
     connection.execute("PRAGMA temp_store=MEMORY")
     connection.execute(f"PRAGMA journal_size_limit={LOG_LIMIT}")
     return OpenFile(path, connection, identity)

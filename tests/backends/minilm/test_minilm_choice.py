@@ -1,6 +1,7 @@
 """The engine of the bundled model: measured once, remembered in the cache folder."""
 
 import json
+import weakref
 from importlib.metadata import version
 from importlib.util import find_spec
 
@@ -138,6 +139,21 @@ def test_the_measured_call_has_the_vectors_of_the_chosen_engine(tmp_path, monkey
     vectors = embedder_of(tmp_path).embed(BULK, role="document")
     expected = minilm.open_models({"engine": "numpy"}).embedder.embed(BULK, role="document")
     assert np.abs(vectors - expected).max() <= 1e-6
+
+
+@needs_onnx
+@pytest.mark.parametrize("fastest", ["numpy", "onnx"])
+def test_the_slower_engine_is_freed(fastest, tmp_path, monkeypatch, two_engines):
+    engines = {}
+
+    def measure(measured, *_, **__):
+        engines.update({engine.id: weakref.ref(engine) for engine in measured})
+        return dict.fromkeys(engines, 1.0) | {fastest: 2.0}
+
+    monkeypatch.setattr("ragmem.backends.minilm.embedder.measure", measure)
+    embedder = embedder_of(tmp_path)
+    embedder.embed(BULK, role="document")
+    assert [name for name, engine in engines.items() if engine() is not None] == [embedder.engine]
 
 
 @needs_onnx

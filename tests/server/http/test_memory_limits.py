@@ -1,13 +1,11 @@
-"""The memory of a server's process is bounded: its heap by parts, each connection by pages."""
+"""The memory of a server's process is bounded: its heap by parts."""
 
 import subprocess
 import sys
-from contextlib import closing
 
 import pytest
 
-from ragmem.server.http.memory_limits import ARENAS, PAGES_KIB, _is_glibc, bound_heap, bound_pages
-from ragmem.storage.sql.sqlite import SQLiteDatabase
+from ragmem.server.http.memory_limits import ARENAS, _is_glibc, bound_heap
 
 PARTS = """
 import ctypes, re, sys, threading
@@ -53,13 +51,3 @@ def test_another_c_library_is_left_alone(monkeypatch):
 
     monkeypatch.setattr("os.confstr", unknown)
     assert not bound_heap()
-
-
-def test_a_connection_keeps_few_pages_only_in_a_server(tmp_path):
-    with (
-        closing(SQLiteDatabase(tmp_path / "one")) as alone,
-        closing(SQLiteDatabase(tmp_path / "two")) as many,
-    ):
-        bound_pages(many)
-        kept = [-one.connection().execute("PRAGMA cache_size").fetchone()[0] for one in (alone, many)]
-    assert kept == [64 * 1024, PAGES_KIB]

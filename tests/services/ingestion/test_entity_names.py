@@ -16,6 +16,7 @@ from ragmem.services.doctor.invariants import violations
 from ragmem.services.entities import merges
 from ragmem.services.retrieval.graph_list import graph_list
 from ragmem.services.retrieval.query import Question
+from ragmem.storage.fulltext.fulltext import search
 from ragmem.storage.names.names import AT_ONCE
 
 FAKE = {"RAGMEM_MODELS_BACKEND": "fake", "RAGMEM_STORE_BACKEND": "fake"}
@@ -300,7 +301,12 @@ def test_a_second_hop_goes_by_any_name_of_a_thing(open_memory):
         memory.catalog,
         memory.store,
         "who invented what Pierd speaks",
-        projects=["user"],
+        words=search(
+            memory.catalog.database,
+            "who invented what Pierd speaks",
+            limit=10,
+            also=[hit.chunk_id for hit in start],
+        ),
         limit=5,
         seeds=start,
     )

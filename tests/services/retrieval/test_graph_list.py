@@ -10,6 +10,7 @@ from ragmem.domain.secrets.redaction import DEFAULT
 from ragmem.services.ingestion.classify import classify_draft
 from ragmem.services.ingestion.index import index, record_of
 from ragmem.services.retrieval.graph_list import HUB, graph_list
+from ragmem.storage.fulltext.fulltext import search
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 QUESTION = "which team answers for the broker behind the checkout page"
@@ -56,9 +57,10 @@ def seeds(memory, *names, scores=()):
     return found
 
 
-def asked(memory, hits, *, question=QUESTION, projects=("user",), limit=10):
+def asked(memory, hits, *, question=QUESTION, limit=10):
     names = {identifier: name for name, identifier in ids(memory).items()}
-    found = graph_list(memory.catalog, memory.store, question, projects=projects, limit=limit, seeds=hits)
+    words = search(memory.catalog.database, question, limit=1, also=[hit.chunk_id for hit in hits])
+    found = graph_list(memory.catalog, memory.store, question, words=words, limit=limit, seeds=hits)
     assert [hit.rank for hit in found] == list(range(1, len(found) + 1))
     assert all(0 < hit.score <= 1 for hit in found)
     assert [hit.score for hit in found] == sorted((hit.score for hit in found), reverse=True)
@@ -145,8 +147,6 @@ def test_chunks_of_another_project_never_come(memory):
     fill(memory, {"answer": ANSWER}, project="kiln")
     hits = seeds(memory, "start", "answer")
     assert asked(memory, hits) == []
-    assert asked(memory, hits, projects=None) == []
-    assert asked(memory, hits, projects=()) == []
 
 
 def test_an_empty_graph_or_no_seed_gives_nothing(memory):

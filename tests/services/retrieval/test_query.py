@@ -63,6 +63,23 @@ def test_further_parts_of_a_memory_that_answer_are_told_of_with_it(memory):
     assert all(match.memory.indexed_text[chunk.start : chunk.end] == chunk.text for chunk in chunks)
 
 
+def test_a_warm_question_takes_few_transactions_and_statements(open_memory):
+    memory = open_memory(RAGMEM_STORE_BACKEND="lightrag")
+    memory.ingest(
+        [
+            draft(f"pump-{n}", f"Pump {n} of the Harbor Control Protocol failed because of a leak.", days=n)
+            for n in range(30)
+        ]
+    )
+    found(memory, "why did the pumps fail")
+    statements: list[str] = []
+    memory.catalog.database.connection().set_trace_callback(statements.append)
+    assert len(found(memory, "which protocol did a leak of pump 7 break", limit=8)) > 1
+    # One for the vectors, one for all else, and those of the model and the calibration.
+    assert statements.count("BEGIN") <= 6
+    assert len(statements) <= 45
+
+
 def test_an_unrelated_question_finds_nothing(filled):
     assert found(filled, "zebra quagga okapi") == []
 

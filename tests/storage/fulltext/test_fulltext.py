@@ -196,11 +196,12 @@ def test_a_file_is_found_by_its_name(catalog, make):
 def test_chunks_that_were_asked_for_are_scored_beside_the_hits(filled):
     [hit] = search(filled.database, "wal", limit=1).hits
     [other] = search(filled.database, "leak", limit=1).hits
-    also = {one.chunk_id: one.memory_id for one in (other, hit)} | {"unknown": "unknown"}
+    also = [other.chunk_id, hit.chunk_id, "unknown"]
     result = search(filled.database, "wal", limit=1, also=also)
     assert [one.chunk_id for one in result.hits] == [hit.chunk_id]
     assert result.scores == {hit.chunk_id: hit.score, other.chunk_id: 0.0}
     assert result.coverage == {hit.chunk_id: pytest.approx(1), other.chunk_id: 0.0}
+    assert result.having == {hit.chunk_id: 1, other.chunk_id: 0}
     assert set(result.memories) == {hit.memory_id, other.memory_id}
     assert result.memories[other.memory_id] == (0.0, 0.0)
     assert list(result.frequencies) == ["wal"]
@@ -234,12 +235,33 @@ def test_hits_end_before_a_memory_too_many_and_the_first_chunks_are_told(catalog
     assert owners[len(first.hits)] != owners[0]
     assert {hit.memory_id for hit in first.hits} == {owners[0]}
     assert search(catalog.database, "okapi", limit=10, memories=2).hits == every.hits
-    # The first chunk of the long one has no word of the query, and is told where it was asked for.
-    known = catalog.memories.openings(set(owners))
-    short = next(key for key, chunk in known.items() if chunk in every.scores)
-    assert every.openings == {short: known[short]}
-    also = {chunk: key for key, chunk in known.items()}
-    assert search(catalog.database, "okapi", limit=10, also=also).openings == known
+    # The first chunk of the long one has no word of the query, and is told nevertheless.
+    assert every.openings == catalog.memories.openings(set(owners))
+
+
+def test_further_chunks_are_rated_as_if_they_had_been_asked_for_at_once(catalog, make):
+    filler = "nothing of it here. " * 5
+    long = f"zebra. {filler}\n\nokapi zebra. {filler}\n\nquagga. {filler}"
+    catalog.memories.accept([make("long", long, title="-"), make("short", "okapi", title="-")])
+    every = list(search(catalog.database, "okapi zebra quagga", limit=10).scores)
+    for chosen in (every[:1], every[1:], every, [*every, "unknown"]):
+        at_once = search(catalog.database, "okapi zebra quagga", limit=0, also=chosen)
+        later = search(catalog.database, "okapi zebra quagga", limit=0).rate(chosen)
+        assert later == at_once
+        assert set(later.scores) == set(chosen) - {"unknown"}
+
+
+def test_chunks_that_were_found_before_are_told_under_their_present_ids(catalog, make):
+    long = "okapi at the gate. " * 40
+    for _ in range(2):
+        catalog.memories.accept([make("a", long), make("b", "okapi")])
+        result = search(catalog.database, "okapi", limit=100)
+        assert {hit.memory_id for hit in result.hits} == catalog.memories.ids()
+        long = "okapi"
+    assert len(result.hits) == 2
+    catalog.memories.remove([result.hits[0].memory_id])
+    rest = search(catalog.database, "okapi", limit=100, also=[hit.chunk_id for hit in result.hits])
+    assert [hit.chunk_id for hit in rest.hits] == list(rest.scores) == [result.hits[1].chunk_id]
 
 
 def test_a_phrase_must_occur_word_for_word(catalog, make):

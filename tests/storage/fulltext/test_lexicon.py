@@ -132,28 +132,36 @@ def test_what_is_gone_is_left_out_when_segments_are_merged(catalog, make):
     assert sizes_of(catalog) == []
 
 
-@given(sizes=st.lists(st.integers(1, 3 * lexicon.LARGEST), max_size=40))
-def test_segments_that_are_merged_fit_into_one_of_the_largest(sizes):
-    chosen = lexicon.to_merge([(size, 0) for size in sizes])
+@given(sizes=st.lists(st.integers(1, 3 * lexicon.LARGEST), max_size=40), changed=st.integers(1, 1000))
+def test_segments_that_are_merged_fit_into_one_of_the_largest(sizes, changed):
+    chosen = lexicon.to_merge([(size, 0) for size in sizes], changed)
     if chosen is not None:
         assert sum(sizes[chosen]) <= lexicon.LARGEST
         assert len(sizes[chosen]) >= 2
         assert chosen.stop == len(sizes)
 
 
+@given(sizes=st.lists(st.tuples(st.integers(1, lexicon.LARGEST), st.booleans()), max_size=40))
+def test_a_write_of_one_chunk_merges_a_bounded_number(sizes):
+    chosen = lexicon.to_merge([(size, size if dead else 0) for size, dead in sizes], 1)
+    if chosen is not None:
+        assert sum(size for size, _ in sizes[chosen]) <= lexicon.FREE
+
+
 @settings(max_examples=20, deadline=None)
-@given(writes=st.lists(st.integers(1, 700) | st.just(1), min_size=200, max_size=400))
-def test_a_chunk_is_merged_a_few_times_only_and_segments_stay_few(writes):
+@given(writes=st.lists(st.integers(1, 700) | st.just(1), min_size=200, max_size=400), few=st.booleans())
+def test_a_chunk_is_merged_a_few_times_only_and_segments_stay_few(writes, few):
     sizes: list[int] = []
     merged = 0
-    for size in writes:
+    for size in (min(size, 40) for size in writes * 20) if few else writes:
         sizes.append(size)
-        chosen = lexicon.to_merge([(size, 0) for size in sizes])
+        chosen = lexicon.to_merge([(size, 0) for size in sizes], size)
         if chosen is not None:
             merged += sum(sizes[chosen])
             sizes[chosen] = [sum(sizes[chosen])]
-    assert merged <= (len(lexicon.LEVELS) + 1) * sum(writes)
-    assert len(sizes) <= sum(writes) / lexicon.LEVELS[-1] + lexicon.LEVELS[0] + 7 * (len(lexicon.LEVELS) - 1)
+    largest = lexicon.FREE / 2 if few else lexicon.LEVELS[-1]
+    assert merged <= (len(lexicon.LEVELS) + 1) * sum(sizes)
+    assert len(sizes) <= sum(sizes) / largest + lexicon.LEVELS[0] + 7 * (len(lexicon.LEVELS) - 1)
 
 
 def test_another_process_sees_what_was_written_since(tmp_path, make):

@@ -46,6 +46,7 @@ RELEASED = {
     ("store", 3): "bb0831eaae3e2fa40ee65f147eef24a2",
     ("store", 2): "2d5e2f1028b96ac889e45fdcb5a3aa7b",
     ("store", 4): "ca5f71fd15cdcc23e43c565a2e594937",
+    ("store", 5): "ae4e826f1dd61ad86427969f1d4e3450",
     ("operational", 1): "b5260d2050781cada90c69c740759a58",
     ("operational", 2): "6fd74cf9ea6a668c99d7a7839a98f77f",
 }
@@ -130,7 +131,7 @@ def test_a_home_of_each_release_answers_as_it_did(name, tmp_path):
     assert version(path) == CATALOG.version
     copies = backups.backups(path)
     assert copies
-    assert version(copies[-1]) < CATALOG.version
+    assert version(copies[-1]) <= CATALOG.version
     assert stat.S_IMODE(copies[-1].stat().st_mode) == 0o600
     (tmp_path / "was.db").write_bytes(before)
     assert objects(copies[-1]) == objects(tmp_path / "was.db")
@@ -296,6 +297,30 @@ def test_a_process_killed_between_steps_leaves_the_old_version_whole(old):
     with closing(SQLiteDatabase(old.parent)) as database:
         assert migrate(database, CATALOG)
     assert version(old) == CATALOG.version
+
+
+def test_a_process_killed_while_rows_become_compact_leaves_the_old_version_whole(old, database):
+    migrate(database, CATALOG)
+    before = objects(old)
+    code = (
+        "import os, sys\nfrom dataclasses import replace\nfrom pathlib import Path\n"
+        "from ragmem.storage.sql.migrations import migrate\n"
+        "from ragmem.backends.lightrag.rows.schema import STORE\n"
+        "from ragmem.storage.sql.sqlite import SQLiteDatabase\n"
+        "last = STORE.migrations[-1]\n"
+        "def die(connection):\n    last.function(connection)\n    os.kill(os.getpid(), 9)\n"
+        "steps = (*STORE.migrations[:-1], replace(last, function=die))\n"
+        "migrate(SQLiteDatabase(Path(sys.argv[1])), replace(STORE, migrations=steps, _checksums={}))\n"
+    )
+    killed = subprocess.run([sys.executable, "-c", code, str(old.parent)], check=False, timeout=60)
+    assert killed.returncode == -9
+    assert objects(old) == before
+    store_schema.create(database)
+    assert "table store_mentions" in objects(old)
+    ((documents,),) = look(old, "SELECT count(*) FROM store_documents")
+    ((indexed,),) = look(old, "SELECT count(*) FROM memories WHERE state = 'indexed'")
+    assert documents == indexed > 0
+    assert len(backups.backups(old)) == 3
 
 
 def test_of_many_openers_one_migrates(old):

@@ -36,11 +36,12 @@ function Home(): JSX.Element {
   const { data, problem, reload } = useGet<Stats>("/v1/memory/stats");
   if (problem) return <ErrorLine problem={problem} retry={reload} />;
   if (!data) return <Skeleton lines={3} tall />;
-  const { total, tier } = data.catalog;
+  const { total, tier, state } = data.catalog;
+  const late = state.pending ? `${count(state.pending)} memories wait for theirs` : `${compact(total.chunks ?? 0)} chunks`;
   const figures: [string, ComponentChildren, string][] = [
     ["on disk", bytes(data.bytes), data.home],
     ["memories", compact(total.memories ?? 0), `${compact(total.characters ?? 0)} characters`],
-    ["vectors", compact(data.store.vectors ?? data.store.chunks ?? 0), `${compact(total.chunks ?? 0)} chunks`],
+    ["vectors", compact(data.store.vectors ?? data.store.chunks ?? 0), late],
     ["kept whole", compact(tier.ingest ?? 0), `${count(tier.summarize ?? 0)} summarized, ${count(tier.discard ?? 0)} in the buffer`],
     ["waiting", count(data.inbox.waiting), data.inbox.waiting ? "in the inbox" : "the inbox is empty"],
     ["models", data.models, data.inbox.aside ? `${data.inbox.aside} writes put aside` : "answer in this process"],

@@ -1,5 +1,6 @@
 """`ragmem seed`: bring the memory up to date with the sources on disk."""
 
+import sys
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Annotated, Any
@@ -83,6 +84,7 @@ def seed(
     if background and (dry_run or check):
         raise UsageError("--background stores something", hint="ragmem seed --background")
     listed = dry_run and expect is None
+    waits = no_wait or background
     with open_memory(sources_file=sources_file, quiet=quiet) as memory, Bar(quiet=quiet or as_json) as bar:
         expected = options.read(memory)
         report = memory.seed(
@@ -91,9 +93,11 @@ def seed(
             explain=listed,
             rebuild=rebuild,
             llm=not no_llm,
-            wait=not (no_wait or background),
+            wait=not waits,
             progress=bar,
-            on_searchable=None if quiet or as_json or no_wait or background else _tell_searchable,
+            on_searchable=_tell_searchable
+            if sys.stderr.isatty() and not (quiet or as_json or waits)
+            else None,
         )
         bar.close()
         indexing = background and bool(report.pending) and _index_in_background(memory)
@@ -235,7 +239,9 @@ def _tell_searchable(report: Any) -> None:
 
 def _tell_indexed(report: Any, *, background: bool) -> None:
     if report.indexed:
-        tell(f"found by words and vectors after {report.seconds:.1f} s")
+        # A file with what a script printed tells what was stored, and needs no clock.
+        if sys.stderr.isatty():
+            tell(f"found by words and vectors after {report.seconds:.1f} s")
     elif report.pending and not report.note:
         makes = "another process" if background else "`ragmem ingest --drain`, or the next seed,"
         _tell_searchable(report)

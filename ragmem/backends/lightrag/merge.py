@@ -1,9 +1,10 @@
 """Merge the documents, chunks, entities and relations of records into the tables of the store."""
 
+import itertools
 import sqlite3
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import orjson
@@ -59,30 +60,60 @@ def _add_documents(
     """Write documents and their chunks; return the numbers of the chunks by id."""
     space = keys.make_space(connection, workspace)
     now = int(time.time())
+    numbers = _numbers(connection, group)
     for record, fingerprint in group:
         document = connection.execute(
-            "INSERT INTO store_documents (space, id, fingerprint, texts, created, extractions)"
-            " VALUES (?, ?, ?, ?, ?, ?)",
+            "INSERT INTO store_documents (space, id, fingerprint, texts, created, event_at, extractions)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?)",
             (
                 space,
                 record.memory.id,
                 fingerprint,
                 records.texts_of(record),
                 now,
+                int(record.memory.event_time.timestamp()),
                 extractions.encode_record(record),
             ),
         ).lastrowid
         connection.executemany(
-            "INSERT INTO store_chunks (space, document, position, id) VALUES (?, ?, ?, ?)"
+            "INSERT INTO store_chunks (n, space, document, position, id) VALUES (?, ?, ?, ?, ?)"
             " ON CONFLICT (id, space) DO UPDATE SET"
             " document = excluded.document, position = excluded.position",
-            [(space, document, place, chunk.id) for place, chunk in enumerate(record.chunks)],
+            [
+                (next(numbers[record.memory.id]), space, document, place, chunk.id)
+                for place, chunk in enumerate(record.chunks)
+            ],
         )
     if not views.has_texts(connection):
         _keep_texts(connection, workspace, group)
     return keys.chunk_numbers(
         connection, workspace, [chunk.id for record, _ in group for chunk in record.chunks]
     )
+
+
+def _numbers(connection: sqlite3.Connection, group: Sequence[tuple[Record, str]]) -> dict[str, Iterator[int]]:
+    """Return the numbers for the chunks of each record, which come in order of their events.
+
+    What is older than the newest memory goes below all others, the rest above.
+    """
+    lowest, highest = connection.execute("SELECT min(n), max(n) FROM store_chunks").fetchone()
+    newest = connection.execute(
+        "SELECT d.event_at FROM store_chunks AS c JOIN store_documents AS d ON d.n = c.document"
+        " WHERE c.n = ?",
+        (highest,),
+    ).fetchone()
+    older = [
+        record
+        for record, _ in group
+        if newest is not None and int(record.memory.event_time.timestamp()) < newest[0]
+    ]
+    below = itertools.count((lowest or 0) - sum(len(record.chunks) for record in older))
+    above = itertools.count((highest or 0) + 1)
+    late = {record.memory.id for record in older}
+    return {
+        record.memory.id: itertools.islice(below if record.memory.id in late else above, len(record.chunks))
+        for record, _ in group
+    }
 
 
 def _keep_texts(connection: sqlite3.Connection, workspace: str, group: Sequence[tuple[Record, str]]) -> None:

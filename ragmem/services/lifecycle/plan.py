@@ -4,11 +4,12 @@ Missing connections are made on the way: like an index, they follow from what is
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
 
 from ragmem.domain.model import UNASSIGNED
 from ragmem.domain.model.lifecycle import Decision, LifecyclePolicy
-from ragmem.errors import BackendError, UsageError
+from ragmem.errors import BackendError, StoreBusyError, UsageError
 from ragmem.ports import Store
 from ragmem.services.connections.connect import connect
 from ragmem.services.lifecycle.cards import find_clusters
@@ -98,11 +99,15 @@ def plan(
 def _keep_findings(
     catalog: Catalog, former: Mapping[str, Kept], parts: Mapping[str, ProjectPlan], *, whole: bool
 ) -> None:
-    """Keep what was found for the next plan; with the `whole` store, of no project that is gone."""
+    """Keep what was found for the next plan; with the `whole` store, of no project that is gone.
+
+    While another process writes, nothing is kept, and the next plan reads the texts again.
+    """
     found = {key_of(project): part.kept for project, part in parts.items()}
     kept = found if whole else {**former, **found}
     if kept != former and not catalog.database.read_only:
-        write_findings(catalog.database, kept)
+        with suppress(StoreBusyError):
+            write_findings(catalog.database, kept)
 
 
 def _is_compared(project: str, waiting: Mapping[str, int]) -> bool:

@@ -238,3 +238,15 @@ def test_chunks_of_lightrag_that_name_nothing_are_kept_by_a_sweep(store, models)
     assert [hit.memory_id for hit in store.search("nothing has a name", limit=3)] == ["doc"]
     store.delete(["doc"])
     assert set(store.statistics().values()) == {0}
+
+
+def test_the_newest_mentions_are_those_of_the_latest_events_whatever_the_order_of_storing(store):
+    every = [
+        make_record(f"note-{hour}", f"note {hour} on the Hub", entities=["Hub"], hours=hour)
+        for hour in range(6)
+    ]
+    # As a seed stores them, the latest first; then one of today, then one of long ago.
+    for some in (every[3:5], every[1:3], every[5:], every[:1]):
+        store.put(some)
+    found = store.chunks_naming(["Hub"], project=USER, most=4)["Hub"]
+    assert list(found) == [record.chunks[0].id for record in reversed(every[2:])]

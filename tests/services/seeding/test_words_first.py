@@ -1,8 +1,12 @@
 """Words first: full text finds what a seed has read before any vector is made; nothing is lost between."""
 
 import json
+import os
+import subprocess
+import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import timedelta
 
 import pytest
@@ -180,9 +184,17 @@ def test_the_command_tells_both_times(inside, tmp_path, notes):
     assert (again["indexed"], again["resumed"], again["pending"], again["background"]) == (3, 3, 0, False)
     assert 0 < again["searchable_seconds"] < again["seconds"]
     (notes / "late.md").write_text("# Late\n\nThe stale harbour crane was fixed because of its lock.\n")
-    done = inside("seed", "--sources", str(sources), **place)
-    assert "1 memory waits for vectors" in done.stderr
-    assert "found by words and vectors after" in done.stderr
+    ours, theirs = os.openpty()
+    command = [sys.executable, "-m", "ragmem", "seed", "--sources", str(sources)]
+    subprocess.run(command, stderr=theirs, stdout=subprocess.DEVNULL, env={**os.environ, **place}, check=True)
+    os.close(theirs)
+    shown = b""
+    with suppress(OSError):  # the other end is closed
+        while part := os.read(ours, 65_536):
+            shown += part
+    os.close(ours)
+    assert b"1 memory waits for vectors" in shown
+    assert b"found by words and vectors after" in shown
 
 
 def test_another_process_makes_the_vectors_in_the_background(inside, open_memory, notes, tmp_path):

@@ -46,7 +46,7 @@ RELEASED = {
     ("store", 3): "bb0831eaae3e2fa40ee65f147eef24a2",
     ("store", 2): "2d5e2f1028b96ac889e45fdcb5a3aa7b",
     ("store", 4): "ca5f71fd15cdcc23e43c565a2e594937",
-    ("store", 5): "ae4e826f1dd61ad86427969f1d4e3450",
+    ("store", 5): "7a2755ef1bd66bba292256516622b621",
     ("operational", 1): "b5260d2050781cada90c69c740759a58",
     ("operational", 2): "6fd74cf9ea6a668c99d7a7839a98f77f",
 }

@@ -96,13 +96,14 @@ class _Workspace:
                         [row for some in rows_of.relations.values() for row in some],
                     )
             document = self._connection.execute(
-                "INSERT INTO store_documents (space, id, fingerprint, texts, created, extractions)"
-                " VALUES (?, ?, ?, ?, ?, ?)",
+                "INSERT INTO store_documents (space, id, fingerprint, texts, created, event_at, extractions)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?)",
                 (
                     self._space,
                     memory,
                     data["content_hash"],
                     str((data.get("metadata") or {}).get("texts", "")),
+                    created or 0,
                     created or 0,
                     extractions.encode(found),
                 ),

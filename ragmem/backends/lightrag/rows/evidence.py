@@ -99,8 +99,8 @@ def _origin(by: Sequence[int], chunks: Chunks) -> _Fields:
 def _later(written: _Fields, by: Sequence[int], chunks: Chunks) -> list[int]:
     """Return the chunks that were stored after LightRAG wrote the attributes."""
     listed = set(str(written.get("source_id", "")).split(names.SEPARATOR))
-    newest_listed = max((chunk for chunk in by if chunks.ids[chunk] in listed), default=0)
-    return [chunk for chunk in by if chunk > newest_listed and chunk in chunks.created]
+    last = max((place for place, chunk in enumerate(by) if chunks.ids[chunk] in listed), default=-1)
+    return [chunk for chunk in by[last + 1 :] if chunk in chunks.created]
 
 
 def _extended(written: _Fields, told: str, by: Sequence[int], chunks: Chunks) -> _Fields:

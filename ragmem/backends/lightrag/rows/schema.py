@@ -241,11 +241,13 @@ _COMPACT = (
       fingerprint TEXT NOT NULL,
       texts TEXT NOT NULL,         -- hash of the embedded texts
       created INTEGER NOT NULL,    -- seconds since 1970
+      event_at INTEGER NOT NULL,   -- when it happened, seconds since 1970
       extractions BLOB,            -- deflated JSON (rows/extractions.py); NULL: no chunk names anything
       UNIQUE (id, space)
     )
     """,
-    # A later chunk has a higher number, so the newest mention is the one by the highest chunk.
+    # The newest mention is the one by the highest chunk: what is older than the newest memory gets numbers
+    # below all others, because a seed stores the latest first.
     """
     CREATE TABLE store_chunks (
       n INTEGER PRIMARY KEY,

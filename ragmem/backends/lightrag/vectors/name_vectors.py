@@ -81,8 +81,9 @@ def state(database: SQLiteDatabase) -> tuple[int, ...]:
     """Return a value that changes with each put; while it is the same, no name lacks a vector anew."""
     with database.read() as connection:
         return tuple(
-            connection.execute(f"SELECT coalesce(max(n), 0) FROM {table}").fetchone()[0]
+            connection.execute(f"SELECT coalesce({end}(n), 0) FROM {table}").fetchone()[0]
             for table in ("store_chunks", "store_nodes", "store_edges")
+            for end in ("min", "max")
         )
 
 

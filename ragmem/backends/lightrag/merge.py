@@ -96,7 +96,9 @@ def _numbers(connection: sqlite3.Connection, group: Sequence[tuple[Record, str]]
 
     What is older than the newest memory goes below all others, the rest above.
     """
-    lowest, highest = connection.execute("SELECT min(n), max(n) FROM store_chunks").fetchone()
+    # Both in one statement would read the whole table.
+    (lowest,) = connection.execute("SELECT min(n) FROM store_chunks").fetchone()
+    (highest,) = connection.execute("SELECT max(n) FROM store_chunks").fetchone()
     newest = connection.execute(
         "SELECT d.event_at FROM store_chunks AS c JOIN store_documents AS d ON d.n = c.document"
         " WHERE c.n = ?",

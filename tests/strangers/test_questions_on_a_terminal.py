@@ -102,7 +102,7 @@ def test_one_stretch_of_work_is_shown_at_a_time(small, ragmem):
     assert ragmem("ingest", str(small)).returncode == 0
     shown = in_terminal("seed", "--rebuild")
     assert "take out" in shown.written
-    assert "put back" in shown.written
+    assert "vectors" in shown.written
     # Drawn again, a bar of one line goes back to the begin of its line; one of several climbs first.
     drawn = shown.written.rpartition("\x1b[?25h")[0]
     assert "\x1b[1A" not in drawn

@@ -122,21 +122,26 @@ class Place:
 
 @dataclass(slots=True)
 class Expected:
-    """What is in a home: id -> hash of the text, and run -> the same for what it removed, in order."""
+    """What is in a home: id -> hash of the text, and run -> the same for what it removed, in order.
+
+    `optional` are memories of little worth, which a seed indexes or discards.
+    """
 
     memories: dict[str, str] = field(default_factory=dict)
     archive: dict[str, dict[str, str]] = field(default_factory=dict)
+    optional: dict[str, str] = field(default_factory=dict)
 
     def copy(self) -> "Expected":
         """Return one that can be changed."""
-        return Expected(dict(self.memories), {run: dict(held) for run, held in self.archive.items()})
+        archive = {run: dict(held) for run, held in self.archive.items()}
+        return Expected(dict(self.memories), archive, dict(self.optional))
 
     def differences(self, found: "Expected") -> list[str]:
         """Return how what was found differs, one line each; the names of runs do not count."""
         lines = []
         for identifier in sorted(self.memories.keys() | found.memories.keys()):
             wanted, got = self.memories.get(identifier), found.memories.get(identifier)
-            if wanted == got:
+            if wanted == got or (got is not None and got == self.optional.get(identifier)):
                 continue
             if got is None:
                 lines.append(f"lost: the memory {identifier} is gone")
@@ -267,7 +272,8 @@ def _after_unlive(step: Step, before: Expected, notes: list[Any], place: Place) 
     del step, place
     now = before.copy()
     planned = next((note for note in notes if "returning" in note), None)
-    if planned is not None:
+    # A run that archived nothing has nothing to return.
+    if planned is not None and planned["returning"]:
         now.archive.popitem()
         now.memories.update(planned["returning"])
     return [now]
@@ -303,8 +309,10 @@ def _after_seed(step: Step, before: Expected, notes: list[Any], place: Place) ->
     now = before.copy()
     for name, text in step.options["notes"].items():
         identifier = note_id(place, name)
+        now.optional.pop(identifier, None)
         if len(text) < MIN_CHARS:
             now.memories.pop(identifier, None)
+            now.optional[identifier] = sha(text)
         else:
             now.memories[identifier] = sha(text)
     return [now]
@@ -313,6 +321,7 @@ def _after_seed(step: Step, before: Expected, notes: list[Any], place: Place) ->
 def between(before: Expected, after: Expected, found: Expected) -> list[str]:
     """Return where what was found is neither as before nor as after, memory by memory."""
     mixed = before.copy()
+    mixed.optional = dict(after.optional)
     for identifier in before.memories.keys() | after.memories.keys():
         if found.memories.get(identifier) == after.memories.get(identifier):
             if identifier in after.memories:

@@ -283,5 +283,5 @@ class GraphViews:
 
 
 def _strength(relation: Relation) -> float:
-    """Return the weight of a relation; a mere co-mention, which LightRAG raises to 1, weighs little."""
+    """Return the weight of a relation; a mere co-mention weighs little, whatever the store makes of it."""
     return relation.weight * (CO_MENTION_WEIGHT if relation.keywords == CO_MENTIONED else 1.0)

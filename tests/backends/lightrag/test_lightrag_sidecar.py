@@ -96,6 +96,20 @@ def test_a_sound_home_has_no_problem(database):
     assert VectorIndex(database).check() == []
 
 
+def test_files_whose_removal_was_killed_are_no_problem(database, folder, monkeypatch):
+    def killed(path, **_):
+        if path.exists():
+            (path / "records").unlink()
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(mmap_index.shutil, "rmtree", killed)
+    with pytest.raises(KeyboardInterrupt):
+        mmap_index.Sidecar(folder, DIMENSIONS).remove()
+    monkeypatch.undo()
+    assert VectorIndex(database).check() == []
+    assert nearest(VectorIndex(database), VECTORS[9]) == "9"
+
+
 def test_what_a_killed_process_left_half_written_is_no_problem(database, folder):
     for name in ("codes", "bits"):
         with (folder / name).open("ab") as file:

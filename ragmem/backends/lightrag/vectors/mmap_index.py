@@ -206,7 +206,11 @@ class Sidecar:
     def remove(self) -> None:
         """Delete the files; processes that have them mapped keep them until the next search."""
         with contextlib.suppress(OSError), self._lock():
-            shutil.rmtree(self.folder, ignore_errors=True)
+            # Renamed first: a kill in between would leave files that do not fit each other.
+            _, old = self._unfinished_folders()
+            shutil.rmtree(old, ignore_errors=True)
+            self.folder.rename(old)
+            shutil.rmtree(old, ignore_errors=True)
 
     def remove_unfinished(self) -> None:
         """Delete files that a killed process left, but not those of a running one."""

@@ -110,6 +110,15 @@ def test_files_whose_removal_was_killed_are_no_problem(database, folder, monkeyp
     assert nearest(VectorIndex(database), VECTORS[9]) == "9"
 
 
+@pytest.mark.parametrize("missing", ["records", "bits"])
+def test_files_that_a_killed_process_had_only_begun_are_no_problem(database, folder, missing):
+    for name in WIDTHS:
+        (folder / name).write_bytes(b"")
+    (folder / missing).unlink()
+    assert VectorIndex(database).check() == []
+    assert nearest(VectorIndex(database), VECTORS[9]) == "9"
+
+
 def test_what_a_killed_process_left_half_written_is_no_problem(database, folder):
     for name in ("codes", "bits"):
         with (folder / name).open("ab") as file:

@@ -147,7 +147,8 @@ def _check_one(database: SQLiteDatabase, group: Group) -> Iterator[tuple[str, st
     sizes = sidecar.sizes()
     complete = int(sizes["records"] or 0)
     # Records are written last: the other files may be longer, never shorter.
-    if any(rows is None or rows < complete for rows in sizes.values()):
+    # Without a record no row counts: a process was killed while it made or removed the files.
+    if complete and any(rows is None or rows < complete for rows in sizes.values()):
         told = ", ".join(
             f"{name} {'missing' if rows is None else f'{rows:g} rows'}" for name, rows in sizes.items()
         )

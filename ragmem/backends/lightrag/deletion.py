@@ -10,6 +10,7 @@ import orjson
 from ragmem.backends.lightrag.rows import keys, names, orphans, sources, views
 from ragmem.backends.lightrag.rows.extractions import Chunks, decode
 from ragmem.backends.lightrag.rows.sources import MAX_SOURCES
+from ragmem.backends.lightrag.rows.written import written
 from ragmem.errors import StoreDamagedError
 from ragmem.storage.sql.batches import batches, marks
 
@@ -125,13 +126,8 @@ class _Removal:
             ]
         cached = {
             key
-            for part in batches(listed)
-            for (data,) in execute(
-                "SELECT data FROM store_kv WHERE workspace = ? AND namespace = 'text_chunks'"
-                f" AND id IN ({marks(part)})",
-                (self._workspace, *part),
-            )
-            for key in orjson.loads(data).get("llm_cache_list") or ()
+            for row in written(self._connection, self._workspace, views.TEXT_CHUNKS, listed).values()
+            for key in row.get("llm_cache_list") or ()
         }
         self._delete_kv(views.CACHE, [*cached, *map(names.cache_id, chunk_ids)])
         self._delete_kv(views.TEXT_CHUNKS, chunk_ids)

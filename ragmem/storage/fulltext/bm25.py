@@ -186,6 +186,7 @@ def _spoken_for(
         _place_frequencies(here[row], places, found)
     often = np.add.reduceat(here, starts, axis=1)
     occurs = here[:, sought] > 0
+    # A bit for each word: there are at most MAX_TERMS, which 64 bits hold.
     having = (occurs * (1 << np.arange(len(idf), dtype=np.int64))[:, np.newaxis]).sum(axis=0)
     # Not a product of matrices, whose last digits depend on how many memories there are.
     covered = (shares[:, np.newaxis] * occurs).sum(axis=0)

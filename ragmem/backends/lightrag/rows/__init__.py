@@ -1,1 +1,1 @@
-"""The SQL of the store's rows: documents, names, graph, orphans."""
+"""The SQL of the store's rows, and LightRAG's rows that are made of them."""

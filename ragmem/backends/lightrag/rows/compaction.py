@@ -8,6 +8,7 @@ import orjson
 
 from ragmem.backends.lightrag.rows import extractions, keys, names, views
 from ragmem.backends.lightrag.rows.records import ExtractionRows, read_extraction
+from ragmem.backends.lightrag.rows.written import written
 from ragmem.storage.sql.database import Connection
 
 _Fields = dict[str, Any]
@@ -60,17 +61,6 @@ class _Workspace:
         self._move_entities(chunks)
         self._move_relations(chunks)
 
-    def _kv(self, namespace: str, wanted: Iterable[str]) -> dict[str, _Fields]:
-        found = {}
-        for key in wanted:
-            row = self._connection.execute(
-                "SELECT data FROM store_kv WHERE workspace = ? AND namespace = ? AND id = ?",
-                (self._workspace, namespace, key),
-            ).fetchone()
-            if row is not None:
-                found[key] = orjson.loads(row[0])
-        return found
-
     def _move_documents(self) -> None:
         rows = self._connection.execute(
             "SELECT id, data, CAST(strftime('%s', created_at) AS INTEGER) FROM store_statuses"
@@ -81,11 +71,11 @@ class _Workspace:
         for memory, raw, created in rows:
             data = orjson.loads(raw)
             chunk_ids = list(data.get("chunks_list") or ())
-            kept = self._kv(views.TEXT_CHUNKS, chunk_ids)
+            kept = written(self._connection, self._workspace, views.TEXT_CHUNKS, chunk_ids)
             cached = {
                 chunk: key for chunk, row in kept.items() for key in (row.get("llm_cache_list") or ())[-1:]
             }
-            answers = self._kv(views.CACHE, cached.values())
+            answers = written(self._connection, self._workspace, views.CACHE, cached.values())
             found = {}
             for place, chunk in enumerate(chunk_ids):
                 answer = answers.get(cached.get(chunk, ""))

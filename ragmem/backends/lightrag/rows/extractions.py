@@ -10,9 +10,10 @@ import orjson
 from ragmem.backends.lightrag.rows import names
 from ragmem.backends.lightrag.rows.keys import sort_pair, values_table
 from ragmem.backends.lightrag.rows.records import ExtractionRows, read_extraction, rows_of_extraction
+from ragmem.backends.lightrag.rows.written import written
 from ragmem.domain.model import Record
 from ragmem.errors import StoreDamagedError
-from ragmem.storage.sql.batches import batches, marks
+from ragmem.storage.sql.batches import batches
 
 _Fields = dict[str, Any]
 _Rows = tuple[list[_Fields], list[_Fields]]
@@ -163,24 +164,13 @@ class Chunks:
         """Read what LightRAG itself cached of its chunks."""
         if not numbers:
             return
-        kept = self._kv("text_chunks", [self.ids[number] for number in numbers])
-        cached = self._kv(
-            "llm_response_cache", [key for row in kept.values() for key in row.get("llm_cache_list") or ()]
-        )
+        ids = [self.ids[number] for number in numbers]
+        kept = written(self._connection, self._workspace, "text_chunks", ids)
+        keys = [key for row in kept.values() for key in row.get("llm_cache_list") or ()]
+        cached = written(self._connection, self._workspace, "llm_response_cache", keys)
         for number in numbers:
             row = kept.get(self.ids[number], {})
             self.paths[number] = str(row.get("file_path", ""))
             answers = [cached[key] for key in row.get("llm_cache_list") or () if key in cached]
             if answers:
                 self.extractions[number] = read_extraction(str(answers[-1].get("return", "")))
-
-    def _kv(self, namespace: str, keys: Iterable[str]) -> dict[str, _Fields]:
-        return {
-            key: orjson.loads(data)
-            for part in batches(keys)
-            for key, data in self._connection.execute(
-                "SELECT id, data FROM store_kv"
-                f" WHERE workspace = ? AND namespace = ? AND id IN ({marks(part)})",
-                (self._workspace, namespace, *part),
-            )
-        }

@@ -30,16 +30,7 @@ def nodes(
 
 def degrees(connection: sqlite3.Connection, workspace: str, names: Iterable[str]) -> dict[str, int]:
     """Return the degrees of those nodes that exist."""
-    found: dict[str, int] = {}
-    for part in batches(dict.fromkeys(names)):
-        found.update(
-            connection.execute(
-                f"SELECT id, degree FROM {values_table(part)} CROSS JOIN store_nodes"
-                f" ON space = {SPACE} AND id = column1 WHERE present",
-                (*part, workspace),
-            ).fetchall()
-        )
-    return found
+    return keys.by_id(connection, "store_nodes", "degree", workspace, names, condition="o.present")
 
 
 def edges(

@@ -33,18 +33,31 @@ def make_space(connection: sqlite3.Connection, workspace: str) -> int:
     return int(number)
 
 
-def chunk_numbers(connection: sqlite3.Connection, workspace: str, ids: Iterable[str]) -> dict[str, int]:
-    """Return id -> number of those chunks that are known."""
+def by_id(
+    connection: sqlite3.Connection,
+    table: str,
+    column: str,
+    workspace: str,
+    ids: Iterable[str],
+    *,
+    condition: str = "1",
+) -> dict[str, int]:
+    """Return id -> value of a column of those rows of a workspace that exist and meet a condition."""
     found: dict[str, int] = {}
     for part in batches(dict.fromkeys(ids)):
         found.update(
             connection.execute(
-                f"SELECT id, n FROM {values_table(part)} CROSS JOIN store_chunks"
-                f" ON id = column1 AND space = {SPACE}",
+                f"SELECT o.id, o.{column} FROM {values_table(part)} CROSS JOIN {table} AS o"
+                f" ON o.id = column1 AND o.space = {SPACE} WHERE {condition}",
                 (*part, workspace),
             ).fetchall()
         )
     return found
+
+
+def chunk_numbers(connection: sqlite3.Connection, workspace: str, ids: Iterable[str]) -> dict[str, int]:
+    """Return id -> number of those chunks that are known."""
+    return by_id(connection, "store_chunks", "n", workspace, ids)
 
 
 def make_chunks(connection: sqlite3.Connection, workspace: str, ids: Iterable[str]) -> dict[str, int]:
@@ -60,16 +73,7 @@ def make_chunks(connection: sqlite3.Connection, workspace: str, ids: Iterable[st
 
 def node_numbers(connection: sqlite3.Connection, workspace: str, names: Iterable[str]) -> dict[str, int]:
     """Return name -> number of those entities that have a row."""
-    found: dict[str, int] = {}
-    for part in batches(dict.fromkeys(names)):
-        found.update(
-            connection.execute(
-                f"SELECT id, n FROM {values_table(part)} CROSS JOIN store_nodes"
-                f" ON space = {SPACE} AND id = column1",
-                (*part, workspace),
-            ).fetchall()
-        )
-    return found
+    return by_id(connection, "store_nodes", "n", workspace, names)
 
 
 def make_nodes(

@@ -43,11 +43,3 @@ class PieceTokenizer:
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "PieceTokenizer":
         return self
-
-
-class PieceCounter:
-    """Replaces `PieceTokenizer` if only the number of tokens is needed."""
-
-    def encode(self, content: str) -> range:
-        """Return something as long as the tokens."""
-        return range(token_count(content))

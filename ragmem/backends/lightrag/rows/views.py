@@ -5,11 +5,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-import orjson
-
 from ragmem.backends.lightrag.rows import extractions, names
 from ragmem.backends.lightrag.rows.keys import SPACE, values_table
 from ragmem.backends.lightrag.rows.tokens import token_count
+from ragmem.backends.lightrag.rows.written import written
 from ragmem.storage.sql.batches import batches, marks
 
 _Fields = dict[str, Any]
@@ -34,14 +33,7 @@ def read(
 ) -> dict[str, _Fields]:
     """Return key -> row of a key-value namespace: what LightRAG wrote, else what is made of documents."""
     keys = list(dict.fromkeys(wanted))
-    found: dict[str, _Fields] = {}
-    for part in batches(keys):
-        for key, data, created, updated in connection.execute(
-            "SELECT id, data, created, updated FROM store_kv"
-            f" WHERE workspace = ? AND namespace = ? AND id IN ({marks(part)})",
-            (workspace, namespace, *part),
-        ):
-            found[key] = {**orjson.loads(data), "_id": key, "create_time": created, "update_time": updated}
+    found = written(connection, workspace, namespace, keys)
     if namespace in NAMESPACES:
         rest = [key for key in keys if key not in found]
         for key, row, created in _MAKERS[namespace](connection, workspace, rest):

@@ -12,7 +12,7 @@ TEST_OPTIONS ?= -n 3 --dist worksteal
 # Tests that start few processes and need no model.
 QUICK_TESTS  := tests/domain tests/services/wiring tests/hooks/test_events_of_assistants.py tests/test_config.py tests/test_docs.py tests/test_front_door.py
 
-.PHONY: help install dev demo test quick check format bench completions web wheel sdist sbom quickstart clean
+.PHONY: help install dev demo test quick search check format bench completions web wheel sdist sbom quickstart clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /|/' | awk -F'|' '{printf "make %-12s %s\n", $$1, $$2}'
@@ -48,6 +48,9 @@ quick: $(VENV)/.dev ## Run lint, types and the fast tests, in under a minute
 	$(BIN)/lint-imports
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not slow" --hypothesis-profile quick $(QUICK_TESTS)
+
+search: $(VENV)/.dev ## Run all tests with other examples of the properties than `make test` draws
+	$(BIN)/python -m pytest $(TEST_OPTIONS) --hypothesis-profile search
 
 check: $(VENV)/.dev ## Run the quality gates without the tests
 	$(BIN)/ruff format --check .

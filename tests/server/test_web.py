@@ -211,7 +211,7 @@ def test_a_search_is_limited_to_a_span_of_time(inside):
     inside.go("#/search?q=lighthouse+lamp+mercury&nearest=1")
     titles = page.locator(".result-title", has_text="Lamp of")
     titles.nth(1).wait_for()
-    page.get_by_label("Time").select_option("between two days")
+    page.get_by_role("combobox", name="Time").select_option("between two days")
     page.get_by_label("Before this day").fill("2010-01-01")
     titles.nth(1).wait_for(state="detached")
     assert titles.all_inner_texts() == ["Lamp of 2003"]
@@ -327,3 +327,58 @@ def test_nothing_is_cut_off_where_the_window_is_narrow(inside):
         page.get_by_role("heading", name=view.title(), level=1).wait_for()
         wide = page.evaluate("document.querySelector('main').scrollWidth - innerWidth")
         assert wide <= 0, view
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_no_violation_in_any_view(inside, width, scheme):
+    from axe_playwright_python.sync_playwright import Axe
+
+    page = inside.page
+    page.set_viewport_size({"width": width, "height": 900})
+    page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+    places = ("search", "search?q=PostgreSQL", "graph", "timeline", "lifecycle", "agents", "health")
+    for place in places:
+        inside.go(f"#/{place}")
+        page.get_by_role("heading", name=place.partition("?")[0].title(), level=1).wait_for()
+        page.wait_for_load_state("networkidle")
+        found = Axe().run(page).response["violations"]
+        assert [(place, one["id"], one["nodes"][0]["html"]) for one in found] == []
+
+
+def test_filters_fold_on_a_phone_and_say_how_many_are_chosen(inside):
+    page = inside.page
+    filters = page.get_by_role("group", name="Filters")
+    fold = page.get_by_role("button", name="Filters")
+    assert filters.is_visible()
+    assert not fold.is_visible()
+    page.set_viewport_size({"width": 390, "height": 844})
+    assert not filters.is_visible()
+    fold.click()
+    page.get_by_role("button", name="error", exact=True).click()
+    fold.click()
+    filters.wait_for(state="hidden")
+    assert fold.inner_text() == "Filters (1 chosen)"
+
+
+def test_a_first_visit_has_a_tour_that_is_closed_for_good(inside):
+    page = inside.page
+    tour = page.get_by_role("complementary", name="First visit")
+    assert tour.get_by_role("listitem").count() == 3
+    tour.get_by_role("button", name="Close").click()
+    tour.wait_for(state="detached")
+    page.reload()
+    page.get_by_text("Latest memories").wait_for()
+    assert tour.count() == 0
+
+
+def test_an_open_result_stays_open_while_the_last_words_are_asked(inside):
+    page = inside.page
+    page.get_by_label("Search the memory").fill("PostgreSQL")
+    page.locator(".answers:not(.waiting) .result-title").first.click()
+    panel = page.get_by_role("complementary", name="Memory")
+    panel.wait_for()
+    page.get_by_label("Search the memory").fill("PostgreSQL on Kubernetes")
+    page.wait_for_url("**Kubernetes**")
+    page.locator(".answers:not(.waiting)").wait_for()
+    assert panel.is_visible()

@@ -125,7 +125,7 @@ function Frame({ onOut }: { onOut: () => void }): JSX.Element {
         Skip to the content
       </a>
       <nav class="rail" aria-label="Views">
-        <a class="brand" href={href("search", { project })}>
+        <a class="brand" href={href("search", { project })} aria-label="ragmem">
           <Mark />
           <span>ragmem</span>
         </a>
@@ -136,6 +136,8 @@ function Frame({ onOut }: { onOut: () => void }): JSX.Element {
                 href={href(one.id, { project })}
                 aria-current={one === view ? "page" : undefined}
                 aria-keyshortcuts={one.key}
+                aria-label={one.label}
+                title={one.label}
               >
                 <Icon name={one.icon} />
                 <span>{one.label}</span>

@@ -34,7 +34,7 @@ export function Empty({ title, children }: { title: string; children?: Component
 /** Grey lines where text will be: the page keeps its shape while it loads. */
 export function Skeleton({ lines = 3, tall = false }: { lines?: number; tall?: boolean }): JSX.Element {
   return (
-    <div class={tall ? "skeleton tall" : "skeleton"} aria-busy="true" aria-label="loading">
+    <div class={tall ? "skeleton tall" : "skeleton"} role="status" aria-busy="true" aria-label="loading">
       {Array.from({ length: lines }, (_, index) => (
         <span key={index} />
       ))}

@@ -35,6 +35,8 @@ const SPANS: readonly (readonly [since: string, until: string, label: string])[]
 ];
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
 const TYPING_MS = 280;
+const FILTERS = ["kind", "source", "since", "until", "how", "history", "tiers"];
+const TOUR = "ragmem.tour";
 
 export function Search(): JSX.Element {
   const { values } = useRoute();
@@ -72,7 +74,8 @@ function Box({ query }: { query: string }): JSX.Element {
   useEffect(() => () => { clearTimeout(timer.current); }, []);
   const ask = (question: string): void => {
     clearTimeout(timer.current);
-    amend({ q: question.trim() || undefined, open: undefined }, { replace: true });
+    // A result that was opened meanwhile stays open.
+    amend({ q: question.trim() || undefined }, { replace: true });
   };
   return (
     <form
@@ -115,62 +118,75 @@ function Box({ query }: { query: string }): JSX.Element {
 function Filters({ values }: { values: Record<string, string> }): JSX.Element {
   const sources = useGet<{ sources: Source[] }>("/v1/memory/sources").data?.sources ?? [];
   const kinds = new Set((values.kind ?? "").split(",").filter(Boolean));
+  const [unfolded, setUnfolded] = useState(false);
+  const chosen = FILTERS.filter((name) => values[name]).length;
   const set = (name: string) => (value: string): void => {
     amend({ [name]: value || undefined }, { replace: true });
   };
   return (
-    <div class="filters" role="group" aria-label="Filters">
-      <div class="kind-filter">
-        {KINDS.map((kind) => (
-          <button
-            key={kind}
-            type="button"
-            class={`kind-button kind-${kind}`}
-            aria-pressed={kinds.has(kind)}
-            onClick={() => {
-              const next = new Set(kinds);
-              if (!next.delete(kind)) next.add(kind);
-              set("kind")(KINDS.filter((one) => next.has(one)).join(","));
-            }}
-          >
-            <i aria-hidden="true" />
-            {kind}
-          </button>
-        ))}
+    <>
+      <button
+        type="button"
+        class="button filters-fold"
+        aria-expanded={unfolded}
+        aria-controls="filters"
+        onClick={() => { setUnfolded(!unfolded); }}
+      >
+        {chosen ? `Filters (${chosen} chosen)` : "Filters"}
+      </button>
+      <div id="filters" class={unfolded ? "filters unfolded" : "filters"} role="group" aria-label="Filters">
+        <div class="kind-filter">
+          {KINDS.map((kind) => (
+            <button
+              key={kind}
+              type="button"
+              class={`kind-button kind-${kind}`}
+              aria-pressed={kinds.has(kind)}
+              onClick={() => {
+                const next = new Set(kinds);
+                if (!next.delete(kind)) next.add(kind);
+                set("kind")(KINDS.filter((one) => next.has(one)).join(","));
+              }}
+            >
+              <i aria-hidden="true" />
+              {kind}
+            </button>
+          ))}
+        </div>
+        <Select label="Source" value={values.source ?? ""} onChange={set("source")}>
+          <option value="">any source</option>
+          {sources.filter((one) => one.memories > 0).map((one) => (
+            <option key={one.source} value={one.source}>{one.source}</option>
+          ))}
+        </Select>
+        <TimeFilter since={values.since ?? ""} until={values.until ?? ""} />
+        <Select label="Sort of answer" value={values.how ?? ""} onChange={set("how")}>
+          <option value="">any answer</option>
+          <optgroup label="Only">
+            {ROUTES.map((one) => <option key={one} value={one}>{one}</option>)}
+          </optgroup>
+          <optgroup label="LightRAG's modes">
+            {MODES.map((one) => <option key={one} value={`mode:${one}`}>{one}</option>)}
+          </optgroup>
+        </Select>
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={values.history === "1"}
+            onChange={(event) => { set("history")(event.currentTarget.checked ? "1" : ""); }}
+          />
+          superseded too
+        </label>
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={values.tiers === "all"}
+            onChange={(event) => { set("tiers")(event.currentTarget.checked ? "all" : ""); }}
+          />
+          discarded too
+        </label>
       </div>
-      <Select label="Source" value={values.source ?? ""} onChange={set("source")}>
-        <option value="">any source</option>
-        {sources.filter((one) => one.memories > 0).map((one) => (
-          <option key={one.source} value={one.source}>{one.source}</option>
-        ))}
-      </Select>
-      <TimeFilter since={values.since ?? ""} until={values.until ?? ""} />
-      <Select label="Sort of answer" value={values.how ?? ""} onChange={set("how")}>
-        <option value="">any answer</option>
-        <optgroup label="Only">
-          {ROUTES.map((one) => <option key={one} value={one}>{one}</option>)}
-        </optgroup>
-        <optgroup label="LightRAG's modes">
-          {MODES.map((one) => <option key={one} value={`mode:${one}`}>{one}</option>)}
-        </optgroup>
-      </Select>
-      <label class="check">
-        <input
-          type="checkbox"
-          checked={values.history === "1"}
-          onChange={(event) => { set("history")(event.currentTarget.checked ? "1" : ""); }}
-        />
-        superseded too
-      </label>
-      <label class="check">
-        <input
-          type="checkbox"
-          checked={values.tiers === "all"}
-          onChange={(event) => { set("tiers")(event.currentTarget.checked ? "all" : ""); }}
-        />
-        discarded too
-      </label>
-    </div>
+    </>
   );
 }
 
@@ -405,6 +421,7 @@ function Start({ project, open }: { project: string | undefined; open: string | 
   const page = useGet<MemoryPage>("/v1/memory/memories", { limit: 12, project });
   return (
     <>
+      <Tour />
       <Figures stats={stats} />
       <h2 class="list-head">Latest memories</h2>
       {page.problem && <ErrorLine problem={page.problem} retry={page.reload} />}
@@ -412,8 +429,8 @@ function Start({ project, open }: { project: string | undefined; open: string | 
       {page.data && !page.data.memories.length && (
         <Empty title="Nothing is stored yet">
           <p>
-            Run <code>ragmem seed</code> to read your assistants' notes, or <code>ragmem connect</code> to
-            remember from now on.
+            Run <code>ragmem setup</code>: it shows what is on this machine, reads it, and connects your
+            assistants.
           </p>
         </Empty>
       )}
@@ -433,6 +450,39 @@ function Start({ project, open }: { project: string | undefined; open: string | 
         </ol>
       )}
     </>
+  );
+}
+
+function isFirstVisit(): boolean {
+  try {
+    return localStorage.getItem(TOUR) === null;
+  } catch {
+    return false; // Storage is forbidden: it could not be closed for good.
+  }
+}
+
+/** Three sentences for a first visit, shown until they are closed. */
+function Tour(): JSX.Element | null {
+  const [open, setOpen] = useState(isFirstVisit);
+  if (!open) return null;
+  return (
+    <aside class="tour card" aria-label="First visit">
+      <ol>
+        <li>Type a question or a few words above; each answer shows why it was found.</li>
+        <li>Open an answer to read the whole memory, to rate, pin or forget it, and to see what it is connected with.</li>
+        <li>The other views show names and relations, what happened when, what is forgotten next, and whether all is well.</li>
+      </ol>
+      <button
+        type="button"
+        class="button"
+        onClick={() => {
+          localStorage.setItem(TOUR, "seen");
+          setOpen(false);
+        }}
+      >
+        Close
+      </button>
+    </aside>
   );
 }
 

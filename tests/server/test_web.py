@@ -382,3 +382,22 @@ def test_an_open_result_stays_open_while_the_last_words_are_asked(inside):
     page.wait_for_url("**Kubernetes**")
     page.locator(".answers:not(.waiting)").wait_for()
     assert panel.is_visible()
+
+
+def test_a_project_gets_another_name_and_becomes_a_part_of_another(inside):
+    page = inside.page
+    for number, name in enumerate(("lanternfish", "anglerfish")):
+        text = f"The {name} tank is {number} metres deep because the pump is weak."
+        inside.post("/v1/memory/memories", text=text, title=name, project=name)
+    inside.go("#/health")
+    page.get_by_role("button", name="Change lanternfish").click()
+    dialog = page.get_by_role("dialog", name="Change lanternfish")
+    dialog.get_by_label("Name").fill("Lantern")
+    dialog.get_by_role("button", name="Rename").click()
+    page.get_by_role("button", name="Change Lantern", exact=True).click()
+    dialog = page.get_by_role("dialog", name="Change Lantern")
+    dialog.get_by_role("combobox").select_option("anglerfish")
+    dialog.get_by_role("button", name="Join").click()
+    page.get_by_role("button", name="Change Lantern", exact=True).wait_for(state="detached")
+    row = page.get_by_role("listitem").filter(has=page.get_by_role("button", name="Change anglerfish"))
+    assert row.locator(".number").inner_text() == "2"

@@ -148,6 +148,12 @@ export interface Project {
   memories: number;
 }
 
+export interface ProjectChanged {
+  project: string;
+  name: string;
+  memories: number;
+}
+
 export interface Source {
   source: string;
   memories: number;

@@ -1,4 +1,4 @@
-"""The routes on the whole memory: stats, sources, projects, timeline, health, log."""
+"""The routes on the whole memory: stats, sources, timeline, health, log."""
 
 import asyncio
 import time
@@ -20,8 +20,6 @@ from ragmem.server.v1.overview_models import (
     Check,
     Health,
     LogAnswer,
-    ProjectItem,
-    Projects,
     SourceItem,
     Sources,
     Stats,
@@ -78,20 +76,6 @@ def _add_counts(router: APIRouter, memory: Ragmem) -> None:
         return etag_response(tag, orjson.dumps(found | {"archived": archived}))
 
     router.get("/sources", operation_id="list_sources", summary="List the sources")(sources)
-
-    @router.get("/projects", operation_id="list_projects", summary="List the projects")
-    def projects() -> Projects:
-        """Return the projects with memories, the largest first."""
-        if not is_stored(memory):
-            return Projects(projects=[])
-        names = memory.catalog.projects.names()
-        counts = memory.catalog.overview.counts()["project"]
-        return Projects(
-            projects=[
-                ProjectItem(id=one, name=memory.redactor.redact_document(names.get(one, one)), memories=count)
-                for one, count in counts.items()
-            ]
-        )
 
 
 def _empty_statistics(memory: Ragmem) -> dict[str, Any]:

@@ -5,13 +5,23 @@ from fastapi import APIRouter
 from ragmem.api.memory import Ragmem
 from ragmem.server.http.failure_models import failure_responses
 from ragmem.server.http.workers import Workers
-from ragmem.server.v1 import approval, gc, graph, injections, lifecycle, memories, overview, questions
+from ragmem.server.v1 import (
+    approval,
+    gc,
+    graph,
+    injections,
+    lifecycle,
+    memories,
+    overview,
+    projects,
+    questions,
+)
 from ragmem.server.v1.fields import PREFIX
 
 
 def routes(memory: Ragmem, workers: Workers) -> APIRouter:
     """Return the routes of an open memory; blocking work runs in the workers."""
     router = APIRouter(prefix=PREFIX, responses=failure_responses(404))
-    for part in (questions, memories, graph, lifecycle, approval, gc, overview, injections):
+    for part in (questions, memories, graph, lifecycle, approval, gc, overview, projects, injections):
         router.include_router(part.routes(memory, workers))
     return router

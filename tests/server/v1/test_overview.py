@@ -165,3 +165,27 @@ def test_what_is_empty_is_listed_as_such_and_nothing_is_created(open_memory, con
         assert ok(client.post("/v1/memory/query", query="anything at all"))["matches"] == []
         assert client.get("/v1/memory/lifecycle").status_code == 404
     assert not list((tmp_path / "ragmem").rglob("memory.db"))
+
+
+def test_a_project_is_renamed_and_joined(api):
+    one, other = (f"tank-{uuid.uuid4().hex[:8]}" for _ in range(2))
+    for name in (one, other):
+        api.stored(f"The {name} is deep because of the pump.", project=name)
+
+    planned = ok(api.post("projects", operation="join", project=one, to=other, dry_run=True))
+    assert (planned["memories"], planned["dry_run"]) == (1, True)
+    renamed = ok(api.post("projects", operation="rename", project=one, to=f"{one} anew"))
+    assert renamed["name"] == f"{one} anew"
+    joined = ok(api.post("projects", operation="join", project=f"{one} anew", to=other))
+
+    listed = {project["name"]: project["memories"] for project in api.read("projects")["projects"]}
+    assert joined["name"] == other
+    assert listed[other] == 2
+    assert f"{one} anew" not in listed
+
+
+@pytest.mark.parametrize("operation", ["rename", "join"])
+def test_a_project_that_nobody_knows_is_not_found(api, operation):
+    answer = api.post("projects", operation=operation, project="nowhere-at-all", to="somewhere")
+    assert answer.status_code == 404
+    assert "nowhere-at-all" in answer.json()["detail"]

@@ -1,14 +1,15 @@
 /** Health: where memories come from, whether all is well, and what assistants were given. */
 
 import type { ComponentChildren, JSX } from "preact";
+import { useState } from "preact/hooks";
 
-import { useGet } from "../api";
+import { post, useGet } from "../api";
 import { bytes, compact, count, counted, tail, words } from "../format";
 import { memoryHref, WithPanel } from "../memory";
-import { Ago, Card, Empty, ErrorLine, Meter, Skeleton } from "../parts/basics";
-import { useProjects } from "../projects";
+import { Ago, Card, Confirm, Empty, ErrorLine, Meter, Skeleton } from "../parts/basics";
+import { say, sayProblem } from "../parts/toast";
 import { href, useRoute } from "../route";
-import type { Check, Health as Examined, Injection, LogEntry, Source, Stats } from "../shapes";
+import type { Check, Health as Examined, Injection, LogEntry, Project, ProjectChanged, Source, Stats } from "../shapes";
 
 export function Health(): JSX.Element {
   const { values } = useRoute();
@@ -104,21 +105,107 @@ function Sources(): JSX.Element {
 }
 
 function ProjectList(): JSX.Element | null {
-  const projects = useProjects();
+  const { data, reload } = useGet<{ projects: Project[] }>("/v1/memory/projects");
+  const [changing, setChanging] = useState<Project | null>(null);
+  const projects = data?.projects ?? [];
   const most = Math.max(1, ...projects.map((one) => one.memories));
   if (!projects.length) return null;
   return (
     <Card title="Projects" aside={<span class="quiet">{count(projects.length)}</span>}>
-      <ul class="link-list">
+      <ul class="link-list with-action">
         {projects.slice(0, 14).map((one) => (
           <li key={one.id}>
             <a href={href("search", { project: one.id })}>{one.name}</a>
             <Meter share={one.memories / most} />
             <span class="number">{count(one.memories)}</span>
+            {NO_PROJECTS.has(one.id) ? (
+              <span />
+            ) : (
+              <button type="button" class="link" aria-label={`Change ${one.name}`} onClick={() => { setChanging(one); }}>
+                change
+              </button>
+            )}
           </li>
         ))}
       </ul>
+      {changing && (
+        <ChangeProject
+          project={changing}
+          others={projects.filter((one) => one.id !== changing.id && !NO_PROJECTS.has(one.id))}
+          onEnd={(changed) => {
+            setChanging(null);
+            if (changed) reload();
+          }}
+        />
+      )}
     </Card>
+  );
+}
+
+const NO_PROJECTS = new Set(["user", "unassigned"]);
+
+/** Ask for another name, or for the project that this one becomes a part of. */
+function ChangeProject({
+  project,
+  others,
+  onEnd,
+}: {
+  project: Project;
+  others: Project[];
+  onEnd: (changed: boolean) => void;
+}): JSX.Element {
+  const [name, setName] = useState(project.name);
+  const [into, setInto] = useState("");
+  const renamed = name.trim() && name.trim() !== project.name;
+  const change = (): void => {
+    if (!into && !renamed) {
+      onEnd(false);
+      return;
+    }
+    post<ProjectChanged>("/v1/memory/projects", {
+      operation: into ? "join" : "rename",
+      project: project.id,
+      to: into || name.trim(),
+    }).then(
+      (done) => {
+        say(into ? `${project.name} is a part of ${done.name} now` : `Its name is ${done.name} now`);
+        onEnd(true);
+      },
+      (error: unknown) => {
+        sayProblem(error);
+        onEnd(false);
+      },
+    );
+  };
+  return (
+    <Confirm
+      title={`Change ${project.name}`}
+      action={into ? "Join" : "Rename"}
+      onYes={change}
+      onNo={() => { onEnd(false); }}
+    >
+      <label class="field">
+        <span>Name</span>
+        <input value={name} maxLength={200} disabled={into !== ""} onInput={(event) => { setName(event.currentTarget.value); }} />
+      </label>
+      {others.length > 0 && (
+        <label class="field">
+          <span>Or join it with</span>
+          <select value={into} onChange={(event) => { setInto(event.currentTarget.value); }}>
+            <option value="">no other project</option>
+            {others.map((one) => (
+              <option key={one.id} value={one.id}>{one.name}</option>
+            ))}
+          </select>
+        </label>
+      )}
+      {into && (
+        <p class="quiet">
+          {counted(project.memories, "memory", "memories")} move there; <code>ragmem projects split</code> takes it
+          back.
+        </p>
+      )}
+    </Confirm>
   );
 }
 

@@ -44,13 +44,13 @@ def main() -> int:
         shutil.copytree(ROOT / "examples" / "home", folder)
         os.environ["HOME"], os.environ["RAGMEM_HOME"] = str(folder), str(folder / ".ragmem")
         os.chdir(folder)
-        _fill(folder)
+        fill(folder)
         asyncio.run(_walk(folder))
         os.chdir(ROOT)
     return 0
 
 
-def _fill(folder: Path) -> None:
+def fill(folder: Path) -> None:
     """Seed the home, and let an assistant be given something."""
     from ragmem import Ragmem
 

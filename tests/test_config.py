@@ -25,6 +25,13 @@ ALWAYS = [
     "skills",
     "commands",
     "claudemds",
+    "instructions",
+    "agents",
+    "projectcommands",
+    "decisions",
+    "specs",
+    "handoffs",
+    "specstory",
 ]
 
 
@@ -73,7 +80,7 @@ def origin_of(found: Settings, key: str) -> str:
 # --- defaults and places
 
 
-def test_an_empty_home_gives_the_eight_sources_and_the_published_decay(home: Path) -> None:
+def test_an_empty_home_gives_the_shipped_sources_and_the_published_decay(home: Path) -> None:
     found = read(home)
     assert [source.name for source in found.enabled_sources()] == ALWAYS
     assert [name for name in found.sources if name not in ALWAYS] == ["transcripts", "documents"]
@@ -174,7 +181,10 @@ def test_shipped_globs_follow_an_assistant_to_its_folder_and_a_persons_own_stay(
     configure(home, sources_toml='[sources.skills]\nglob = "~/.claude/skills/*.md"\n')
     found = read(home, CLAUDE_CONFIG_DIR="/elsewhere/claude/", CODEX_HOME="relative")
     assert found.sources["memory"].globs == ("/elsewhere/claude/projects/*/memory/**/*.md",)
-    assert found.sources["agentmemory"].globs == ("/elsewhere/claude/agent-memory/**/*.md",)
+    assert found.sources["agentmemory"].globs == (
+        "/elsewhere/claude/agent-memory/**/*.md",
+        "~/.codex/memories/**/*.md",
+    )
     assert found.sources["transcripts"].globs[:2] == (
         "/elsewhere/claude/projects/*/*.jsonl",
         "~/.codex/sessions/**/rollout-*.jsonl",

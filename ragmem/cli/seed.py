@@ -7,7 +7,18 @@ from typing import Annotated, Any
 
 import typer
 
-from ragmem.cli.common import Bar, format_reason, open_memory, plural, say, say_json, size, table, tell
+from ragmem.cli.common import (
+    Bar,
+    format_reason,
+    open_memory,
+    plural,
+    say,
+    say_json,
+    shown_globs,
+    size,
+    table,
+    tell,
+)
 from ragmem.cli.options import DryRunOption, ExplainOption, JsonOption, QuietOption, SourcesFileOption
 from ragmem.errors import EXIT_FAILED, EXIT_NO, EXIT_OK, UsageError
 
@@ -30,6 +41,7 @@ Exit codes:
 """
 
 SHOWN_PROBLEMS = 20
+SHOWN_UNREAD = 5
 
 
 @app.command(epilog=EPILOG)
@@ -100,10 +112,10 @@ def seed(
             else None,
         )
         bar.close()
-        indexing = background and bool(report.pending) and _index_in_background(memory)
+        indexing = background and bool(report.pending) and index_in_background(memory)
         for tally in report.tallies:
-            if not tally.files and not quiet and (source or not as_json):
-                globs = ", ".join(memory.settings.sources[tally.source].globs)
+            if source and not tally.files and not quiet:
+                globs = shown_globs(memory.settings.sources[tally.source].globs)
                 tell(f"note: source {tally.source}: no file matches {globs}")
         active, wanted = memory.models.active(), memory.models.wanted_id()
         if expected is not None:
@@ -118,9 +130,10 @@ def seed(
         expectations = {"expectations": seed_expect.shape(verdict)} if verdict else {}
         say_json(_document(report, explain=listed) | {"background": indexing} | expectations)
     else:
-        _say(report, listed=listed, explain=explain, quiet=quiet)
+        _say(report, listed=listed, explain=explain, quiet=quiet, named=bool(source))
         if not quiet:
             _tell_indexed(report, background=indexing)
+            _tell_unread(report)
     if verdict is not None:
         if not as_json:
             seed_expect.say_verdict(verdict)
@@ -151,6 +164,8 @@ def _document(report: Any, *, explain: bool) -> dict[str, Any]:
         "chunks": report.chunks,
         "extraction": asdict(report.extraction) if report.extraction else None,
         "transcripts": asdict(report.streamed) if report.streamed else None,
+        "unread": [asdict(one) for one in report.unread],
+        "cut": report.cut,
         "searchable_seconds": round(report.searchable_seconds, 3),
         "seconds": round(report.seconds, 3),
     }
@@ -162,7 +177,7 @@ def _document(report: Any, *, explain: bool) -> dict[str, Any]:
     return document
 
 
-def _say(report: Any, *, listed: bool, explain: bool, quiet: bool) -> None:
+def _say(report: Any, *, listed: bool, explain: bool, quiet: bool, named: bool) -> None:
     if listed and not quiet:
         rows = [
             (
@@ -178,8 +193,10 @@ def _say(report: Any, *, listed: bool, explain: bool, quiet: bool) -> None:
         if rows:
             table(("tier", "change", "kind", "memory", "path", "because"), rows)
             say()
-    names = [field.name for field in fields(report.tallies[0])] if report.tallies else []
-    counts = [[getattr(tally, name) for name in names] for tally in report.tallies]
+    # A source that nobody has says nothing, unless the person named it.
+    told = [one for one in report.tallies if named or one.files or one.failed]
+    names = [field.name for field in fields(told[0])] if told else []
+    counts = [[getattr(tally, name) for name in names] for tally in told]
     if len(counts) > 1:
         counts.append(["total", *(sum(row[column] for row in counts) for column in range(1, len(names)))])
     if quiet:
@@ -187,7 +204,10 @@ def _say(report: Any, *, listed: bool, explain: bool, quiet: bool) -> None:
             if problem.level == "failed":
                 tell(f"failed: {problem.place}: {problem.reason}")
         return
-    table(names, counts)
+    if told:
+        table(names, counts)
+    else:
+        tell("note: no source has a file here; `ragmem inspect sources` shows where they look")
     if report.resumed:
         done = "would be finished" if report.dry_run else "finished"
         tell(f"{plural(report.resumed, 'memory', 'memories')} of an earlier run {done}")
@@ -217,7 +237,7 @@ def _tell_transcripts(done: Any, *, dry_run: bool) -> None:
     tell(f"transcripts: {read} read{rate}: {plural(done.exchanges, 'exchange')}{twice}")
 
 
-def _index_in_background(memory: Any) -> bool:
+def index_in_background(memory: Any) -> bool:
     """Have another process index what waits; tell whether one does."""
     from ragmem.daemon import indexer
 
@@ -246,6 +266,21 @@ def _tell_indexed(report: Any, *, background: bool) -> None:
         makes = "another process" if background else "`ragmem ingest --drain`, or the next seed,"
         _tell_searchable(report)
         tell(f"note: {makes} makes the vectors")
+
+
+def _tell_unread(report: Any) -> None:
+    """Tell what was seen and not read, in at most `SHOWN_UNREAD` lines."""
+    lines = [
+        f"not read: {one.what}, {'more than ' if one.more else ''}{plural(one.files, 'file')},"
+        f" {size(one.bytes)}: {one.command}"
+        for one in report.unread
+    ]
+    if report.cut:
+        lines.append(f"note: {report.cut}; `glob` in sources.toml can name more")
+    if len(lines) > SHOWN_UNREAD:
+        lines[SHOWN_UNREAD - 1 :] = [f"... and {len(lines) - SHOWN_UNREAD + 1:,} more; --json lists all"]
+    for line in lines:
+        tell(line)
 
 
 def _tell_extraction(done: Any) -> None:

@@ -1,7 +1,7 @@
 """Offline mode: refuse every connection of Python to another machine.
 
 Local sockets (loopback, Unix) keep working, for a model server or `ragmem serve`. Native libraries that
-connect without Python are not covered; docs/airgapped.md says what is proven, and how.
+connect without Python are not covered; docs/models.md says what is proven, and how.
 """
 
 import os

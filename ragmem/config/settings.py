@@ -23,9 +23,13 @@ from ragmem.frozen import dataclass
 if TYPE_CHECKING:
     from ragmem.domain.secrets.redaction import Redactor
 
-ReaderName = Literal["markdown", "reflections", "transcripts", "documents"]
+ReaderName = Literal["markdown", "instructions", "reflections", "transcripts", "documents"]
 """Readers of a source's files. A further name is a module `ragmem.readers.NAME` with a function `read`."""
 SourceScope = Literal["user", "project", "slug", "named"]
+REPOSITORY = "{repository}"
+"""At the beginning of a glob: each repository that is found."""
+AUTO_MEMORY = "{auto_memory}"
+"""At the beginning of a glob: the folder that Claude Code's settings name for its memory."""
 SignalRule = Literal["judge", "classic", "off"]
 ENGINES = ("builtin", "docling", "mineru")
 PROFILES = ("sqlite", "json", "postgres", "custom")
@@ -174,7 +178,7 @@ class LifecycleSettings:
 
 @dataclass(frozen=True, slots=True)
 class InjectionSettings:
-    """[injection]: how long the log of injections is kept; see docs/injections.md."""
+    """[injection]: how long the log of injections is kept; see docs/context.md."""
 
     keep_days: int = key(30, "days that the log of injections reaches back", low=0)
     keep: int = key(5000, "maximum number of injections in the log", low=0)
@@ -182,7 +186,7 @@ class InjectionSettings:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalSettings:
-    """[approval]: what has to be accepted before it counts; see docs/approval.md."""
+    """[approval]: what has to be accepted before it counts; see docs/records.md."""
 
     enabled: bool = key(False, "new memories that no person wrote wait for `ragmem approve`")
 
@@ -272,7 +276,7 @@ class HooksSettings:
 
 @dataclass(frozen=True, slots=True)
 class CheckSettings:
-    """[check]: rules for an assistant's answers; see docs/check.md."""
+    """[check]: rules for an assistant's answers; see docs/records.md."""
 
     enabled: bool = key(False, "check each answer after it was given; hooks must be connected")
     rules: str = key("", "file of the rules; empty: rules.toml or rules.md beside config.toml")
@@ -284,7 +288,7 @@ class CheckSettings:
 
 @dataclass(frozen=True, slots=True)
 class WarmSettings:
-    """[warm]: the process that answers hooks; see docs/warm.md."""
+    """[warm]: the process that answers hooks; see docs/serve.md."""
 
     idle_minutes: float = key(30.0, "minutes without a question until it ends", low=0)
     max_memory_mb: float = key(700.0, "megabytes of memory from which it ends, to be started again", low=1)
@@ -292,7 +296,7 @@ class WarmSettings:
 
 @dataclass(frozen=True, slots=True)
 class AgentsSettings:
-    """[agents]: the limits of agents and their messages; see docs/agents.md."""
+    """[agents]: the limits of agents and their messages; see docs/api.md."""
 
     stale_s: float = key(90.0, "seconds without a heartbeat until an agent counts as stale", low=0.1)
     inbox: int = key(1000, "messages that may wait for one agent; then its senders are refused", low=1)
@@ -305,7 +309,8 @@ class AgentsSettings:
 class SourceSpec:
     """One source: its files, their reader, and the project they belong to.
 
-    `globs` may begin with `~`; relative ones start at `base`. With `kind` None each text is classified.
+    `globs` may begin with `~` or `REPOSITORY`; relative ones start at `base`. With `kind` None each text is
+    classified.
     """
 
     name: str

@@ -1,16 +1,27 @@
 """sources.toml: which files are read, how, and to which project they belong."""
 
+import json
+import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, get_args
 
 from ragmem.assistants import load_assistants
 from ragmem.assistants.assistant import Assistant
 from ragmem.config.documents import Document
+from ragmem.config.places import expand_home
 from ragmem.config.sections import from_variable
-from ragmem.config.settings import Origin, ReaderName, SignalRule, SourceScope, SourceSpec
+from ragmem.config.settings import (
+    AUTO_MEMORY,
+    REPOSITORY,
+    Origin,
+    ReaderName,
+    SignalRule,
+    SourceScope,
+    SourceSpec,
+)
 from ragmem.config.values import Rule, check, nearest
 from ragmem.config.variables import Variables
 from ragmem.domain.model import Kind
@@ -58,8 +69,9 @@ def read_sources(
 
     A later document overrides the earlier ones key by key; the lists of top-level exclusions are joined. The
     shipped source of transcripts reads the sessions of all assistants, and the shipped globs follow the
-    variables of `environ` that move an assistant's folder. Raises ConfigError for unknown keys, wrong values
-    and a source without a glob.
+    variables of `environ` that move an assistant's folder. `{auto_memory}` is the folder that Claude Code's
+    settings name; without one, its globs are left out. Raises ConfigError for unknown keys, wrong values and
+    a source without a glob.
     """
     entries: dict[str, _Entry] = {}
     exclude: tuple[str, ...] = ()
@@ -86,7 +98,8 @@ def read_sources(
             entry.values["glob"] = tuple(
                 _expand_variables(glob, environ or {}, assistants) for glob in entry.values["glob"]
             )
-        specs[name] = _spec(name, entry, variables, home)
+        spec = _spec(name, entry, variables, home)
+        specs[name] = replace(spec, globs=_expand_auto_memory(spec.globs, environ or {}, assistants, home))
         origins += [Origin(f"sources.{name}.{key}", entry.values[key], entry.origins[key]) for key in _KEYS]
     return specs, exclude, origins
 
@@ -143,6 +156,15 @@ def glob_problem(glob: str) -> str:
         return "has ** next to other characters, and ** must stand alone between slashes"
     if glob.rsplit("/", maxsplit=1)[-1] in {"", "**", ".", ".."}:
         return "ends in a folder, and it must end in a file name"
+    return _placeholder_problem(glob)
+
+
+def _placeholder_problem(glob: str) -> str:
+    for placeholder in (REPOSITORY, AUTO_MEMORY):
+        if placeholder in glob.removeprefix(f"{placeholder}/"):
+            return f"has {placeholder} elsewhere than at its beginning"
+    if glob.startswith(REPOSITORY) and ".." in glob.split("/"):
+        return "leads out of its repository"
     return ""
 
 
@@ -154,6 +176,24 @@ def _expand_variables(glob: str, environ: Mapping[str, str], assistants: Sequenc
         if glob.startswith(own) and folder.startswith(("/", "~/")):
             return f"{folder.rstrip('/')}/{glob.removeprefix(own)}"
     return glob
+
+
+def _expand_auto_memory(
+    globs: tuple[str, ...], environ: Mapping[str, str], assistants: Sequence[Assistant], home: Path
+) -> tuple[str, ...]:
+    if not any(glob.startswith(AUTO_MEMORY) for glob in globs):
+        return globs
+    file = expand_home(_expand_variables("~/.claude/settings.json", environ, assistants), home)
+    try:
+        named = json.loads(file.read_bytes())["autoMemoryDirectory"]
+    except (OSError, ValueError, KeyError, TypeError):
+        named = ""  # Claude Code itself complains about its settings.
+    known = isinstance(named, str) and named.startswith(("/", "~/")) and "\0" not in named
+    folder = Path(os.path.normpath(expand_home(named, home))) if known else home
+    # A home is no folder for memory, and what is not there gives nothing.
+    own = "" if home.is_relative_to(folder) else re.sub(r"([*?[])", r"[\1]", str(folder))
+    moved = (glob.replace(AUTO_MEMORY, own, 1) for glob in globs if own or not glob.startswith(AUTO_MEMORY))
+    return tuple(moved)
 
 
 def _spec(name: str, entry: _Entry, variables: Variables, home: Path) -> SourceSpec:

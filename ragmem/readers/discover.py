@@ -7,17 +7,19 @@ import stat
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from fnmatch import translate
-from itertools import islice
+from itertools import islice, takewhile
 from pathlib import Path
 
 from ragmem.config.places import expand_home
-from ragmem.config.settings import SourceSpec
+from ragmem.config.settings import REPOSITORY, SourceSpec
 from ragmem.readers.exclusions import Exclusions
 from ragmem.readers.files import show
 from ragmem.readers.links import Links
+from ragmem.readers.roots import GIT
 
 _MAGIC = re.compile(r"[*?[]")
 _ANY_FOLDERS = "**"
+_OF_REPOSITORY = f"{REPOSITORY}/"
 
 FOLDER = "a folder"
 READ_ALREADY = "a link to a folder that was read already"
@@ -61,8 +63,9 @@ def discover(
     rooted: Mapping[Path, Sequence[str]] | None = None,
     beyond: Path | None = None,
     most: int | None = None,
+    repositories: Sequence[Path] = (),
 ) -> Discovery:
-    """Return the files of a source.
+    """Return the files of a source; a glob that begins with `{repository}/` is searched in each of them.
 
     `exclude` is added to the source's own list; both are relative to the folder where a glob's wildcards
     begin. `rooted` are further lists, each for its own folder. Excluded files are not reported.
@@ -72,7 +75,7 @@ def discover(
     in a circle, unreadable folders, folders and special files that match, and names that are not UTF-8 are
     skipped with a reason. So is a link that leads out of its folder, which is where the glob's wildcards
     begin, or the project in there. Outside of projects, a link may lead into `beyond`. A glob without
-    wildcards names its file whatever it is. See `links`.
+    wildcards names its file whatever it is. No link leads out of a repository. See `links`.
 
     `most` limits the search to so many entries of folders. Raises ConfigError for an invalid exclusion.
     """
@@ -80,29 +83,72 @@ def discover(
     skipped: dict[Path, str] = {}
     outward: set[Path] = set()
     budget = _Budget(most)
-    for glob in spec.globs:
-        base, parts = _split(glob, spec.base, home)
+
+    def search(base: Path, parts: tuple[str, ...], links: Links | None, *, repository: bool) -> None:
         lists = [(base, (*exclude, *spec.exclude)), *(rooted or {}).items()]
-        links = Links(base, home=home, beyond=beyond) if _MAGIC.search(parts[0]) else None
         walk = _Walk(Exclusions(lists, home=home), skipped, links=links, outward=outward, budget=budget)
+        walk.in_repository = repository
         found.update(dict.fromkeys(walk.matches(base, parts)))
+
+    inside = [Path(inner).parts for glob in spec.globs if (inner := _in_repository(glob))]
+    for glob in spec.globs:
+        if not _in_repository(glob):
+            base, parts = _split(glob, spec.base, home)
+            links = Links(base, home=home, beyond=beyond) if _MAGIC.search(parts[0]) else None
+            search(base, parts, links, repository=False)
+    for root in repositories if inside else ():
+        likely = [parts for parts in inside if _may_match(str(root), parts)]
+        bound = Links(root, home=home) if likely else None
+        for parts in likely:
+            search(root, parts, bound, repository=True)
     files = _unique_files(found, skipped)
     left = tuple(SkippedPath(path, skipped[path], path in outward) for path in sorted(skipped))
     return Discovery(tuple(sorted(files)), left, budget.spent)
 
 
-def base_of(glob: str, spec: SourceSpec, *, home: Path) -> Path:
-    """Return the folder where the wildcards of a source's glob begin."""
-    return _split(glob, spec.base, home)[0]
+def base_of(glob: str, spec: SourceSpec, *, home: Path) -> Path | None:
+    """Return the folder where the wildcards of a source's glob begin; None for one of all repositories."""
+    return None if _in_repository(glob) else _split(glob, spec.base, home)[0]
 
 
-def is_named(path: Path, spec: SourceSpec, *, home: Path) -> bool:
-    """Tell whether a source's globs match a path, without looking for it; exclusions are ignored."""
+def is_named(path: Path, spec: SourceSpec, *, home: Path, repositories: Sequence[Path] = ()) -> bool:
+    """Tell whether a source's globs match a path, without looking for it; exclusions are ignored.
+
+    A folder above it with a `.git` counts as a repository, besides those that are given.
+    """
     for glob in spec.globs:
-        base, parts = _split(glob, spec.base, home)
-        if path.is_relative_to(base) and _accepts(parts, path.relative_to(base).parts):
-            return True
+        if inner := _in_repository(glob):
+            parts = Path(inner).parts
+            bases = [one for one in path.parents if one in repositories or os.path.lexists(one / GIT)]
+        else:
+            base, parts = _split(glob, spec.base, home)
+            bases = [base]
+        for base in bases:
+            if path.is_relative_to(base) and _accepts(parts, path.relative_to(base).parts):
+                return True
     return False
+
+
+def _in_repository(glob: str) -> str:
+    """Return the rest of a glob that begins with the placeholder; empty for another glob."""
+    return glob.removeprefix(_OF_REPOSITORY) if glob.startswith(_OF_REPOSITORY) else ""
+
+
+def _may_match(folder: str, parts: Sequence[str]) -> bool:
+    """Tell cheaply whether a glob may match anything below a folder; most repositories have nothing."""
+    fixed = [*takewhile(lambda part: not _MAGIC.search(part), parts)]
+    folder = "/".join((folder, *fixed))
+    rest = parts[len(fixed) :]
+    if not rest or rest[0] == _ANY_FOLDERS or not os.path.lexists(folder):
+        return os.path.lexists(folder)
+    try:
+        names = os.listdir(folder)  # noqa: PTH208 - names, thousands of times
+    except NotADirectoryError:
+        return False
+    except OSError:
+        return True  # The walk says why it cannot be read.
+    accepts = re.compile(translate(rest[0])).match
+    return any(accepts(name) and (not rest[1:] or _may_match(f"{folder}/{name}", rest[1:])) for name in names)
 
 
 def _accepts(parts: tuple[str, ...], names: tuple[str, ...]) -> bool:
@@ -187,6 +233,8 @@ class _Walk:
     links: Links | None
     outward: set[Path]
     budget: _Budget
+    in_repository: bool = False
+    """Whether folders that are links out are passed over in silence: repositories have many."""
     _seen: set[tuple[int, int, int]] = field(default_factory=set, init=False)
 
     def matches(self, base: Path, parts: tuple[str, ...]) -> Iterator[Path]:
@@ -256,8 +304,9 @@ class _Walk:
         if self.exclusions.covers(path, folder=folder):
             return
         if link and self.links is not None and (where := self.links.leads_out(path)):
-            self.skipped[path] = where
-            self.outward.add(path)
+            if not (folder and self.in_repository):
+                self.skipped[path] = where
+                self.outward.add(path)
             return
         yield path, position, link
 

@@ -1,6 +1,7 @@
 """Exclude paths by patterns in .gitignore syntax."""
 
 from collections.abc import Iterable, Sequence
+from functools import cache
 from pathlib import Path
 
 import pathspec
@@ -21,7 +22,7 @@ class Exclusions:
                     rooted.setdefault(home, []).append(pattern[1:])
                 else:
                     rooted.setdefault(root, []).append(pattern)
-        self._specs = [(root, _compile(patterns)) for root, patterns in rooted.items()]
+        self._specs = [(root, _compile(tuple(patterns))) for root, patterns in rooted.items()]
 
     def covers(self, path: Path, *, folder: bool = False) -> bool:
         """Tell whether a path is excluded; a list does not apply outside of its folder."""
@@ -33,7 +34,8 @@ class Exclusions:
         return False
 
 
-def _compile(patterns: Sequence[str]) -> pathspec.GitIgnoreSpec:
+@cache
+def _compile(patterns: tuple[str, ...]) -> pathspec.GitIgnoreSpec:
     for pattern in patterns:
         try:
             pathspec.GitIgnoreSpec.from_lines([pattern])

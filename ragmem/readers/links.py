@@ -15,8 +15,10 @@ class Links:
         self._beyond = None if beyond is None else _real(beyond)
         self._roots = [_real(chosen)]
 
-    def leads_out(self, link: Path) -> str:
+    def leads_out(self, link: Path, to: Path | None = None) -> str:
         """Return how a link leads out of its bounds; empty for a link that is allowed. Never raises.
+
+        With `to` the link is a file that imports another one.
 
         A link may lead into the chosen folder or, inside a project, into that project: the folder with
         `.git`, else the outermost one below the chosen folder with another marker of a project. Outside of
@@ -25,7 +27,7 @@ class Links:
         suffix, and a folder not to one above it. The target of an allowed link counts as chosen.
         """
         try:
-            target = Path(os.path.realpath(link, strict=True))
+            target = Path(os.path.realpath(to or link, strict=True))
         except (OSError, ValueError):
             return ""  # broken or in a circle: opening it reports that
         place = _real(link.parent)
@@ -36,7 +38,8 @@ class Links:
         if bound is None and self._may_leave(link, place, root, target):
             self._roots.append(target)
             return ""
-        return f"a link that leads out of {show(bound or root)}, to {show(target)}"
+        what = "a link" if to is None else "an import"
+        return f"{what} that leads out of {show(bound or root)}, to {show(target)}"
 
     def _may_leave(self, link: Path, place: Path, root: Path, target: Path) -> bool:
         if self._beyond is None or not target.is_relative_to(self._beyond) or place.is_relative_to(target):

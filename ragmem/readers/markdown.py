@@ -24,7 +24,7 @@ _FENCE = re.compile(r" {0,3}(```|~~~)")
 _HEADING_LINES = 200
 _HEADINGS = 20
 _OWN_TITLES = ("title", "name")
-_NAMED_BY_FOLDER = frozenset({"skill", "prd", "claude", "agents", "readme", "index", "memory"})
+_NAMED_BY_FOLDER = frozenset({"skill", "prd", "claude", "agents", "gemini", "readme", "index", "memory"})
 
 
 def read(

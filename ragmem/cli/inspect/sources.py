@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ragmem.cli.common import moment, open_memory, say_json, table
+from ragmem.cli.common import moment, open_memory, say_json, shown_globs, table
 from ragmem.cli.options import JsonOption, SourcesFileOption
 from ragmem.domain.model import Tier
 from ragmem.errors import EXIT_OK
@@ -61,7 +61,7 @@ def sources(as_json: JsonOption = False, sources_file: SourcesFileOption = None)
                 row["scope"] or "-",
                 (row["signal"] or "-") if row["enabled"] is not False else "disabled",
                 row["description"],
-                ", ".join(row["globs"]),
+                shown_globs(row["globs"]),
             )
             for row in rows
         ],

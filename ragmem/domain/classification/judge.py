@@ -3,7 +3,7 @@
 Four logistic regressions share one set of inputs, all of which are read off the text and its source: the
 form, the source with the speaker, the cues of `protection` and `kinds`, and common words. They need no model
 of meaning, so that a verdict is the same with every embedder and without any. `scripts/train_judge.py` makes
-the weights; docs/judge.md tells what they reach on repositories that they were not trained on.
+the weights; docs/signal.md tells what they reach on repositories that they were not trained on.
 """
 
 import json
@@ -49,11 +49,13 @@ SHOWN = 4
 
 SOURCES = {
     "claudemds": "instructions",
+    "instructions": "instructions",
     "paidocs": "plan",
     "prds": "requirements",
     "skills": "skill",
     "agents": "agent",
     "commands": "command",
+    "projectcommands": "command",
     "memory": "memory",
     "agentmemory": "memory",
     "projectagents": "memory",

@@ -224,7 +224,7 @@ def line_of(
         return "", 0.0
     if decided and _ENDED_STATUS.search(memory.text):
         return "", 0.0
-    if decided and within is None and _is_record(memory):
+    if decided and within is None and is_record(memory):
         return _line_of_record(memory, redactor=redactor)
     title = _title(memory, redactor=redactor)
     if not decided and (described := _described(memory, redactor=redactor)):
@@ -251,7 +251,7 @@ def _acts(sentence: str) -> bool:
     return _ACTS.search(_WITHIN.sub("", sentence)) is not None
 
 
-def _is_record(memory: Memory) -> bool:
+def is_record(memory: Memory) -> bool:
     """Tell whether a memory is the record of one decision."""
     named = _RECORD.search(memory.uri) is not None or _RECORD_TITLE.match(memory.title) is not None
     return named and _DECISION_HEADING.search(memory.text) is not None

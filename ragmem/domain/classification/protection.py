@@ -186,6 +186,11 @@ def is_decision(sentence: str) -> bool:
     # The number of a record says nothing alone: a sentence may be about it.
     if any(_NUMBERED.fullmatch(reason) is None for reason in strong):
         return True
+    return says_decided(sentence)
+
+
+def says_decided(sentence: str) -> bool:
+    """Tell whether a sentence says in words of deciding, agreeing or choosing that this was done."""
     return any(map(_DECIDED.search, protection_reasons(sentence)))
 
 

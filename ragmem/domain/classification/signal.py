@@ -12,12 +12,12 @@ Rule = Literal["judge", "classic"]
 """The rule of classification: ask the trained judge, or count the published markers."""
 
 CERTAIN = 0.85
-"""The judge discards a text only above this probability; docs/judge.md has the curve."""
+"""The judge discards a text only above this probability; docs/signal.md has the curve."""
 
 PERHAPS_PROTECTED = 0.05
 """The judge discards no text whose probability of being a decision or an instruction is above this."""
 
-KEPT_SOURCES = frozenset({"memory", "prds", "paidocs", "claudemds", "records", "ingest"})
+KEPT_SOURCES = frozenset({"memory", "prds", "paidocs", "claudemds", "instructions", "records", "ingest"})
 """Sources that people write on purpose, and what was handed in: nothing of them is discarded."""
 
 SHORT = 600

@@ -26,7 +26,7 @@ class LifecycleState(StrEnum):
 
 
 class Approval(StrEnum):
-    """Whether a memory or a drafted skill counts; see docs/approval.md."""
+    """Whether a memory or a drafted skill counts; see docs/records.md."""
 
     NONE = ""
     """A person or a curated file wrote it, or approval was not asked for: it counts."""
@@ -59,7 +59,7 @@ PROTECTED_TYPES = frozenset({EntryType.DECISION, EntryType.THOUGHT})
 
 CURATED = (
     *("memory", "agentmemory", "projectagents", "prds", "paidocs", "skills", "commands", "claudemds"),
-    "records",
+    *("instructions", "agents", "projectcommands", "decisions", "records"),
 )
 """Curated sources, unless the settings name others."""
 

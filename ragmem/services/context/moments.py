@@ -94,7 +94,9 @@ _DEFINES = re.compile(
     re.MULTILINE,
 )
 # Procedures are invoked by name, and the assistant reads its own instructions anyway.
-_NOT_TOLD = frozenset({"skills", "commands", "agents", "claudemds", "paidocs"})
+_NOT_TOLD = frozenset(
+    {"skills", "commands", "agents", "projectcommands", "claudemds", "instructions", "paidocs"}
+)
 _LESSONS = frozenset({Category.GOTCHA, Category.ERROR_SOLUTION, Category.BEST_PRACTICE})
 
 

@@ -26,9 +26,12 @@ HITS = 60
 """Maximum neighbour chunks of each of the latest memories."""
 
 # Procedures are called by their name; they represent neither work nor knowledge.
-PROCEDURES = ("skills", "commands", "paidocs", "claudemds")
+PROCEDURES = (
+    *("skills", "commands", "agents", "projectcommands", "paidocs"),
+    *("claudemds", "instructions"),
+)
 
-PLANS = frozenset({"prds", "plans"})
+PLANS = frozenset({"prds", "plans", "specs"})
 """Sources of tasks, which are no facts once they are done; only what they decide is told."""
 
 

@@ -60,8 +60,9 @@ def _survey(folder: Path, *, settings: Settings, home: Path) -> FolderSurvey:
 def _bases(spec: SourceSpec, home: Path) -> Iterator[Path]:
     for glob in spec.globs:
         base = base_of(glob, spec, home=home)
-        yield base
-        yield base.resolve()
+        if base is not None:
+            yield base
+            yield base.resolve()
 
 
 def _size(file: Path) -> int:

@@ -1,21 +1,22 @@
 """Read a source file by file; an error in one file does not affect the others."""
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from ragmem.config.settings import Settings, SourceSpec
+from ragmem.config.settings import REPOSITORY, Settings, SourceSpec
 from ragmem.domain.model import Draft, Scope
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.errors import SourceError
 from ragmem.readers.commit_dates import CommitDates
 from ragmem.readers.dates import Changed
-from ragmem.readers.discover import Discovery, discover
+from ragmem.readers.discover import Discovery, discover, is_named
+from ragmem.readers.exclusions import Exclusions
 from ragmem.readers.failures import failure
 from ragmem.readers.fields import as_tags
 from ragmem.readers.files import ReadError, Reason, read_text, show
@@ -24,6 +25,7 @@ from ragmem.readers.scope import ProjectFinder
 
 if TYPE_CHECKING:
     from ragmem.readers.documents.document_reader import DocumentReader
+    from ragmem.readers.repositories import RepositorySearch
 
 NANOSECONDS = 10**9
 
@@ -53,12 +55,67 @@ class Reader(Protocol):
         """Read the text of a file."""
 
 
-def find_files(spec: SourceSpec, *, home: Path, settings: Settings) -> Discovery:
+class RepositoryFinder:
+    """Finds the repositories of a home once, when a source first names them."""
+
+    def __init__(self, home: Path, settings: Settings) -> None:
+        self._home = home
+        self._settings = settings
+
+    @cached_property
+    def search(self) -> "RepositorySearch":
+        """The repositories; see `find_repositories`."""
+        from ragmem.readers.repositories import find_repositories  # noqa: PLC0415 - a question finds none
+
+        streams = [spec for spec in self._settings.sources.values() if spec.reader == "transcripts"]
+        globs = [glob for spec in streams for glob in spec.globs]
+        return find_repositories(self._home, session_files=globs or None)
+
+    @property
+    def has_searched(self) -> bool:
+        """Tell whether a source has named repositories."""
+        return "search" in self.__dict__
+
+    def of(self, spec: SourceSpec) -> tuple[Path, ...]:
+        """Return the repositories for a source that names them; none for any other source."""
+        named = any(glob.startswith(REPOSITORY) for glob in spec.globs)
+        return self.search.repositories if named else ()
+
+
+def find_files(
+    spec: SourceSpec,
+    *,
+    home: Path,
+    settings: Settings,
+    repositories: RepositoryFinder | None = None,
+    most: int | None = None,
+) -> Discovery:
     """Return the files of a source under the exclusions of the settings and of the project.
 
-    Links outside of any project may lead to files in the home.
+    Links outside of any project may lead to files in the home. Files that instruction files import are files
+    of their source, unless another enabled source names them. Pass `repositories` to search for them once.
+    `most` ends the search after this many entries of folders.
     """
-    return _discover(spec, home=home, settings=settings, beyond=home)
+    finder = repositories or RepositoryFinder(home, settings)
+    discovery = _discover(
+        spec, home=home, settings=settings, beyond=home, most=most, repositories=finder.of(spec)
+    )
+    if spec.reader != "instructions":
+        return discovery
+    from ragmem.readers.instructions import add_imports  # noqa: PLC0415 - nor has it files
+
+    others = [one for one in settings.enabled_sources() if one.name != spec.name]
+
+    def is_left_out(path: Path) -> bool:
+        if any(is_named(path, one, home=home, repositories=finder.of(one)) for one in others):
+            return True
+        roots = [root for root in finder.of(spec) if path.is_relative_to(root)] or [path.parent]
+        lists = [(root, (*settings.exclude, *spec.exclude)) for root in roots]
+        return Exclusions([*lists, *_project_list(settings)], home=home).covers(path)
+
+    return add_imports(
+        discovery, spec, home=home, max_bytes=settings.seed.max_file_bytes, is_left_out=is_left_out
+    )
 
 
 def files_of_folder(
@@ -80,16 +137,21 @@ def _discover(
     settings: Settings,
     beyond: Path | None = None,
     most: int | None = None,
+    repositories: Sequence[Path] = (),
 ) -> Discovery:
-    project = settings.project
     return discover(
         spec,
         home=home,
         exclude=(*settings.exclude, OWNER_FILES),
-        rooted={project.root: project.exclude} if project else {},
+        rooted=dict(_project_list(settings)),
         beyond=beyond,
         most=most,
+        repositories=repositories,
     )
+
+
+def _project_list(settings: Settings) -> list[tuple[Path, tuple[str, ...]]]:
+    return [(settings.project.root, settings.project.exclude)] if settings.project else []
 
 
 def read_file(
@@ -141,7 +203,8 @@ def read_file(
         failed = ReadError(path, Reason.FORMAT, failure(error))
         return ReadResult(path, error=failed, size=size, modified_ns=modified_ns)
     problem_of_all = None
-    if not drafts:
+    # An instruction file may do nothing but import others, which are read themselves.
+    if not drafts and (warnings or spec.reader != "instructions"):
         problem_of_all = ReadError(path, Reason.FORMAT, warnings[0] if warnings else "it holds no text")
     return ReadResult(
         path,

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from ragmem.config.settings import Settings
 from ragmem.services.ingestion.scope import project_finder
-from ragmem.services.ingestion.source import find_files, read_file
+from ragmem.services.ingestion.source import RepositoryFinder, find_files, read_file
 from ragmem.storage.home.catalog import Catalog
 
 
@@ -19,12 +19,13 @@ def find_missing_memories(catalog: Catalog, settings: Settings, *, home: Path) -
     projects = project_finder(catalog, home=home)
     missing: set[str] = set()
     watched = [name for name, spec in settings.sources.items() if spec.reader != "transcripts"]
+    repositories = RepositoryFinder(home, settings)
     by_source: dict[str, list[tuple[str, str]]] = {}
     for identifier, source, uri in catalog.overview.places(sources=watched) if watched else ():
         by_source.setdefault(source, []).append((identifier, uri))
     for name, held in by_source.items():
         spec = settings.sources[name]
-        discovery = find_files(spec, home=home, settings=settings)
+        discovery = find_files(spec, home=home, settings=settings, repositories=repositories)
         files = {str(path) for path in discovery.files}
         unread = {one.path for one in discovery.skipped if one.leads_out}
         ours = catalog.files.seen_files(name).keys() - catalog.files.paths_elsewhere(name)

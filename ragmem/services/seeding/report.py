@@ -11,6 +11,7 @@ from ragmem.services.entities.extraction import ExtractionReport
 from ragmem.services.ingestion.classify import ClassifiedMemory
 from ragmem.services.ingestion.ingest import Change
 from ragmem.services.processes.refusals import Refusal
+from ragmem.services.seeding.unread import Unread
 
 
 @dataclass(slots=True)
@@ -120,6 +121,10 @@ class SeedReport:
     """What was read of transcripts; None without such a source."""
     rejected: int = 0
     """Memories of sources that were not read that the model or the store rejected; each is a problem too."""
+    unread: list[Unread] = field(default_factory=list)
+    """What a seed of all sources saw and did not read."""
+    cut: str = ""
+    """Why there may be more repositories than were found; empty if all were."""
     _rejected: set[str] = field(default_factory=set)
 
     def skip(self, tally: Tally, left_out: Iterable[SkippedPath]) -> None:

@@ -23,7 +23,7 @@ from ragmem.services.ingestion.entity_names import learn_all
 from ragmem.services.ingestion.index import DEFERRED_SOURCES, index_pending
 from ragmem.services.ingestion.ingest import Change, compare
 from ragmem.services.ingestion.scope import assign_ids, project_finder, remember_projects
-from ragmem.services.ingestion.source import find_files, read_file
+from ragmem.services.ingestion.source import RepositoryFinder, find_files, read_file
 from ragmem.services.processes.progress import Progress
 from ragmem.services.processes.refusals import Refusal
 from ragmem.services.projects.placement import named_projects, place_drafts
@@ -31,6 +31,7 @@ from ragmem.services.seeding.files import SeenFiles
 from ragmem.services.seeding.removed_pages import RemovedPages
 from ragmem.services.seeding.report import Decision, Problem, SeedReport, Tally
 from ragmem.services.seeding.transcripts import TranscriptSeeder
+from ragmem.services.seeding.unread import find_unread
 from ragmem.services.seeding.writer import Writer
 from ragmem.storage.activity.storing_runs import storing_run
 from ragmem.storage.home.catalog import Catalog
@@ -78,7 +79,10 @@ def seed(
         left = _take_up(catalog, open_store, rebuild=rebuild, progress=progress)
     elif exists:
         report.resumed = len(catalog.memories.ids(states=[State.PENDING]))
-    found = [(spec, find_files(spec, home=home, settings=settings)) for spec in specs]
+    repositories = RepositoryFinder(home, settings)
+    found = [
+        (spec, find_files(spec, home=home, settings=settings, repositories=repositories)) for spec in specs
+    ]
     tallies = {spec.name: Tally(spec.name) for spec, _ in found}
     report.tallies += tallies.values()
     # Sources that name projects come after those that define them.
@@ -132,9 +136,27 @@ def seed(
         report.pending = len(still) if report.note or not wait else 0
         _log(catalog, report, now=now)
         report.run = storing_run(now) if report.would_change else ""
+    _finish(catalog, settings, report, found=found, home=home, repositories=repositories, whole=not sources)
+    return report
+
+
+def _finish(
+    catalog: Catalog,
+    settings: Settings,
+    report: SeedReport,
+    *,
+    found: Sequence[tuple[SourceSpec, Discovery]],
+    home: Path,
+    repositories: RepositoryFinder,
+    whole: bool,
+) -> None:
+    """Add what waits, and what a seed of the whole home has not read."""
+    if whole:
+        seeded = [discovery for _, discovery in found]
+        report.unread = find_unread(catalog, settings, home=home, repositories=repositories, seeded=seeded)
+        report.cut = repositories.search.cut if repositories.has_searched else ""
     if report.streamed and catalog.exists():
         report.streamed.waiting = len(catalog.memories.pending_ids())
-    return report
 
 
 def _log(catalog: Catalog, report: SeedReport, *, now: datetime) -> None:

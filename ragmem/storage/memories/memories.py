@@ -31,7 +31,7 @@ from ragmem.storage.sql.rows import (
 MIN_PREFIX = 4
 """Minimum length of a prefix of an id."""
 
-_FIRST = ("memory", "agentmemory", "projectagents", "records", "claudemds")
+_FIRST = ("memory", "agentmemory", "projectagents", "records", "claudemds", "instructions")
 """Sources that are indexed first: people keep them by hand, and they instruct assistants."""
 
 _LAST = "transcripts"

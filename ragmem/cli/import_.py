@@ -1,16 +1,20 @@
-"""`ragmem import`: import an export."""
+"""`ragmem import`: import an export, or the memory of another tool."""
 
 import sys
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ragmem.cli.common import Bar, open_memory, plural, say, say_json, tell
+from ragmem.cli.common import Bar, open_memory, plural, say, say_json, table, tell
 from ragmem.cli.options import DryRunOption, JsonOption, QuietOption
-from ragmem.errors import EXIT_OK
+from ragmem.errors import EXIT_FAILED, EXIT_OK, UsageError
+
+if TYPE_CHECKING:
+    from ragmem.readers.foreign.tools import Tool
+    from ragmem.services.transfer.foreign_importer import ForeignImport
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 
@@ -18,12 +22,15 @@ EPILOG = """\b
 Examples:
   ragmem import memory.jsonl.gz
   ragmem export - | ragmem import --dry-run -
+  ragmem import --from claude-mem ~/.claude-mem/claude-mem.db
+  ragmem import --from chatgpt --dry-run export.zip
 
 \b
 Exit codes:
   0  done
   2  usage or configuration
   3  the export is damaged, or a newer ragmem wrote it; nothing was imported
+     with --from: the store is damaged or in use; what was read before is kept
   5  the store is busy
 """
 
@@ -38,11 +45,34 @@ class KeepName(StrEnum):
     INCOMING = "incoming"
 
 
+class ToolName(StrEnum):
+    """A tool whose store can be imported."""
+
+    CLAUDE_MEM = "claude-mem"
+    MEM0 = "mem0"
+    BASIC_MEMORY = "basic-memory"
+    MCP_MEMORY_SERVICE = "mcp-memory-service"
+    MEMPALACE = "mempalace"
+    CHATGPT = "chatgpt"
+    CLAUDE_AI = "claude-ai"
+    CURSOR = "cursor"
+    OPENCODE = "opencode"
+
+
 @app.command("import", epilog=EPILOG)
 def import_(
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="An export, plain or gzip; - reads standard input.")
+        Path,
+        typer.Argument(
+            metavar="FILE", help="An export, plain or gzip, or the store of a tool; - reads standard input."
+        ),
     ],
+    tool: Annotated[
+        ToolName | None,
+        typer.Option(
+            "--from", help="The tool that wrote it; by default it is recognised, if that is certain."
+        ),
+    ] = None,
     keep: Annotated[
         KeepName, typer.Option("--keep", help="Which version to keep of a memory that differs here.")
     ] = KeepName.NEWER,
@@ -50,7 +80,19 @@ def import_(
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> int:
-    """Import an export; a second import changes nothing."""
+    """Import an export, or the memory of another tool.
+
+    A second import changes nothing.
+    """
+    if tool is not None or file != STDIN:
+        from ragmem.readers.foreign.tools import find_tool, recognise
+
+        if tool is not None and file == STDIN:
+            raise UsageError(f"the store of {tool} is no stream", hint="give its path")
+        if found := find_tool(tool.value) if tool else recognise(file):
+            if keep is not KeepName.NEWER:
+                raise UsageError("--keep is for exports of ragmem", hint="what changed in a store is updated")
+            return _import_foreign(file, found, dry_run=dry_run, as_json=as_json, quiet=quiet)
     from ragmem.api.memory import now
     from ragmem.services.transfer.export_reader import ExportReader
     from ragmem.services.transfer.importer import import_export
@@ -82,3 +124,49 @@ def import_(
             f" and {done.changed:,} changed; {done.unchanged:,} unchanged, {done.kept:,} kept as they are"
         )
     return EXIT_OK
+
+
+def _import_foreign(path: Path, tool: "Tool", *, dry_run: bool, as_json: bool, quiet: bool) -> int:
+    from ragmem.api.memory import now
+    from ragmem.services.transfer.foreign_importer import import_foreign
+
+    with open_memory(quiet=quiet) as memory, Bar(quiet=quiet or as_json) as bar:
+        done = import_foreign(
+            memory.catalog,
+            lambda: memory.store,
+            memory.settings,
+            tool,
+            path,
+            home=memory.home,
+            dry_run=dry_run,
+            now=now(),
+            progress=bar,
+        )
+    if not quiet:
+        if done.note:
+            tell(f"note: stored, found by full text, and indexed by a later seed: {done.note}")
+        for reason, count in sorted(done.left_out.items()):
+            tell(f"note: left out: {reason}: {count:,}")
+        for refusal in done.refusals:
+            tell(f"warning: {refusal.message}")
+    if as_json:
+        say_json(
+            {"schema": 1, "dry_run": dry_run, "path": path, **asdict(done), "left_out": dict(done.left_out)}
+        )
+    else:
+        _say_foreign(done, dry_run=dry_run)
+    return EXIT_FAILED if done.refusals else EXIT_OK
+
+
+def _say_foreign(done: "ForeignImport", *, dry_run: bool) -> None:
+    if done.groups:
+        table(
+            ("project", "kind", "memories", "from", "to"),
+            [(group.name, group.kind, group.count, group.since, group.until) for group in done.groups],
+        )
+    more = f", {done.archived:,} archived here" if done.archived else ""
+    say(
+        f"{'would import' if dry_run else 'imported'} {plural(done.new, 'new memory', 'new memories')}"
+        f" and {done.changed:,} changed from {done.tool};"
+        f" {done.unchanged:,} unchanged, {done.doubled:,} with a known text{more}"
+    )

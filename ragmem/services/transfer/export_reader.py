@@ -68,7 +68,10 @@ class ExportReader:
                     f'there is no file "{path}"', hint="give a path, or - for standard input"
                 ) from None
             except IsADirectoryError:
-                raise UsageError(f'"{path}" is a folder', hint="give the name of an export") from None
+                raise UsageError(
+                    f'"{path}" is a folder',
+                    hint="give an export, or name the tool: ragmem import --from NAME PATH",
+                ) from None
             except OSError as error:
                 raise SourceError(f'cannot read "{path}": {(error.strerror or "").lower()}') from error
             stream = self._stack.enter_context(opened)

@@ -123,21 +123,22 @@ def import_export(
         catalog.log.write(
             "import", {"new": done.new, "changed": done.changed, "archive": done.archive}, now=now
         )
-    _index(catalog, open_store, done, progress)
+    done.waiting, done.note = index_waiting(catalog, open_store, progress)
     return done
 
 
-def _index(catalog: Catalog, open_store: Callable[[], Store], done: ImportResult, progress: Progress) -> None:
+def index_waiting(catalog: Catalog, open_store: Callable[[], Store], progress: Progress) -> tuple[int, str]:
+    """Index all that waits; return how many memories still do, and why, 0 and "" for none."""
     waiting = len(catalog.memories.ids(states=[State.PENDING]))
     if not waiting:
-        return
+        return 0, ""
     progress.begin("index", waiting)
     try:
         index_pending(catalog, open_store(), advance=progress.advance)
     except BackendError as error:
         # The text is durable and full text finds it; the next seed or gc does the rest.
-        done.note = error.full_message
-        done.waiting = len(catalog.memories.ids(states=[State.PENDING]))
+        return len(catalog.memories.ids(states=[State.PENDING])), error.full_message
+    return 0, ""
 
 
 def _batches(entries: Iterator[Entry]) -> Iterator[_Batch]:

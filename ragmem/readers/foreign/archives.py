@@ -1,0 +1,145 @@
+"""Open the documents of an export: a ZIP file as it was downloaded, a folder, or one bare file."""
+
+import re
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from typing import IO, Any, BinaryIO, cast
+
+from ragmem.errors import RagmemError, SourceError
+from ragmem.readers.files import show
+from ragmem.readers.foreign.entries import LeftOut
+from ragmem.readers.foreign.json_items import records_of
+
+MAX_MEMBER = 8 << 30
+"""Bytes of one document in an archive."""
+
+MAX_RATIO = 100
+SMALL = 16 << 20
+"""How many times larger than in the archive a document may be, and the bytes from which that counts: texts
+shrink to a tenth, a file made to fill the disk to a thousandth."""
+
+MAX_MEMBERS = 200_000
+MAX_DOCUMENTS = 1_000
+
+
+def is_zip(path: Path) -> bool:
+    """Tell whether a file is a ZIP archive."""
+    try:
+        with path.open("rb") as file:
+            return file.read(4) == b"PK\x03\x04"
+    except OSError:
+        return False
+
+
+@contextmanager
+def documents_of(
+    path: Path, names: re.Pattern[str], *, tool: str
+) -> Iterator[Iterator[tuple[str, BinaryIO]]]:
+    """Give the documents of an export with these file names, in order, each with the name that errors use.
+
+    A file that is no archive is the one document, whatever its name. Nothing is extracted, so paths in an
+    archive lead nowhere. Raises SourceError.
+    """
+    if is_zip(path):
+        try:
+            archive = zipfile.ZipFile(path)
+        except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
+            raise _archive_error(path, str(error)) from error
+        with archive:
+            yield _members(path, archive, names, tool)
+        return
+    yield _files(path, names, tool)
+
+
+def _files(path: Path, names: re.Pattern[str], tool: str) -> Iterator[tuple[str, BinaryIO]]:
+    files = [path]
+    if path.is_dir():
+        files = sorted(one for one in path.iterdir() if names.fullmatch(one.name) and one.is_file())
+        if not files:
+            raise _missing_error(path, tool)
+    for one in files[:MAX_DOCUMENTS]:
+        try:
+            file = one.open("rb")
+        except OSError as error:
+            raise SourceError(
+                f'cannot read "{show(one)}": {(error.strerror or str(error)).lower()}',
+                hint="check its permissions",
+            ) from error
+        with file:
+            yield show(one), file
+
+
+def _members(
+    path: Path, archive: zipfile.ZipFile, names: re.Pattern[str], tool: str
+) -> Iterator[tuple[str, BinaryIO]]:
+    found = [
+        one for one in archive.infolist()[:MAX_MEMBERS] if names.fullmatch(PurePosixPath(one.filename).name)
+    ]
+    if not found:
+        raise _missing_error(path, tool)
+    # The export itself is the outermost; a copy deeper in it may be an attachment.
+    outermost = min(one.filename.count("/") for one in found)
+    chosen = [one for one in found if one.filename.count("/") == outermost]
+    for one in sorted(chosen, key=lambda info: info.filename)[:MAX_DOCUMENTS]:
+        if one.flag_bits & 1:
+            raise SourceError(
+                f'cannot import "{show(path)}": it is encrypted', hint="unpack it, then give its folder"
+            )
+        if one.file_size > MAX_MEMBER or (
+            one.file_size > SMALL and one.file_size > MAX_RATIO * max(1, one.compress_size)
+        ):
+            raise SourceError(
+                f'cannot import "{show(path)}": "{PurePosixPath(one.filename).name}" in it grows to'
+                f" {one.file_size:,} bytes from {one.compress_size:,}, as no export does",
+                hint="if you trust it, unpack it and give its folder",
+            )
+        try:
+            file = archive.open(one)
+        except (zipfile.BadZipFile, NotImplementedError, OSError) as error:
+            raise _archive_error(path, str(error)) from error
+        with file:
+            name = f"{show(path)}/{PurePosixPath(one.filename).name}"
+            yield name, cast("BinaryIO", _MemberReader(file, path))
+
+
+class _MemberReader:
+    """Reads a document of an archive; raises SourceError for a damaged one."""
+
+    def __init__(self, file: IO[bytes], path: Path) -> None:
+        self._file = file
+        self._path = path
+
+    def read(self, size: int) -> bytes:
+        """Return the next bytes, none at the end."""
+        try:
+            return self._file.read(size)
+        except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+            raise _archive_error(self._path, str(error)) from error
+
+
+def _archive_error(path: Path, problem: str) -> SourceError:
+    return SourceError(
+        f'cannot import "{show(path)}": the archive is damaged: {problem.lower() or "it breaks off"}',
+        hint="download the export again",
+    )
+
+
+def _missing_error(path: Path, tool: str) -> SourceError:
+    return SourceError(
+        f'cannot import "{show(path)}": it holds no document of {tool}',
+        hint="is it the right export? name the tool: ragmem import --from NAME PATH",
+    )
+
+
+def first_record(path: Path, names: re.Pattern[str]) -> Mapping[str, Any]:
+    """Return the first record of an export's first document; empty for anything that is no such export."""
+    try:
+        with documents_of(path, names, tool="") as documents:
+            for name, file in documents:
+                return next(records_of(file, name, left_out=LeftOut()), {})
+    except (OSError, RagmemError):
+        return {}
+    return {}

@@ -5,7 +5,7 @@
 #   ragmem agents signal message worker "count the notes"
 #   ragmem agents signal stop worker
 #
-# It needs no server: `ragmem agents` and `ragmem serve` share operational.db. docs/agents.md has the rest.
+# It needs no server: `ragmem agents` and `ragmem serve` share operational.db. docs/api.md has the rest.
 set -eu
 me=${1:-worker}
 

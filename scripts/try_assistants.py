@@ -1,13 +1,15 @@
 """Try ragmem inside the real coding assistants, with a language model that answers by a script.
 
-Usage: try_assistants.py [FOLDER] [--only NAME]... [--keep] [--markdown PAGE] [--record DIRECTORY]
+Usage: try_assistants.py [FOLDER] [--only NAME]... [--plugin] [--keep] [--markdown PAGE] [--record DIRECTORY]
 
 Installs each assistant from the npm registry below FOLDER (by default a temporary one), and gives each an
 empty home, a repository and a model on loopback. Four facts are stored before; `ragmem connect` writes its
-settings; two sessions are held; `ragmem disconnect` ends it. `--markdown` writes what happened into a page,
-between its marks. `--record` writes the payloads of the hooks, without what is particular to this machine,
-for the tests. FOLDER is left, and so is a temporary one with `--keep`; it holds what the models were sent.
-Needs Node.js and an npm registry. Exit code 1: a check has failed.
+settings; two sessions are held; `ragmem disconnect` ends it. With `--plugin` the assistants install the
+plug-ins of this repository instead, by their own commands; a session is held with the plug-in alone, one
+with `ragmem connect` beside it, and one where the program is missing. `--markdown` writes what happened into
+a page, between its marks. `--record` writes the payloads of the hooks, without what is particular to this
+machine, for the tests. FOLDER is left, and so is a temporary one with `--keep`; it holds what the models were
+sent. Needs Node.js and an npm registry. Exit code 1: a check has failed.
 """
 
 import argparse
@@ -21,7 +23,7 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +99,12 @@ class Program:
     environ: Mapping[str, str] = field(default_factory=dict)
     later: Sequence[Sequence[str]] = ()
     """The arguments of further sessions, which are held for their hooks."""
+    plugin: Sequence[Sequence[str]] = ()
+    """Its commands that install our plug-in; `@ROOT@` stands for the repository."""
+    switch: Sequence[Sequence[str]] = ()
+    """Its commands that turn the plug-in off, and on again."""
+    plugin_tool: str = ""
+    """The name of our tool to search, where the plug-in brings it."""
 
 
 PROGRAMS = (
@@ -127,6 +135,12 @@ PROGRAMS = (
             ("--continue", "-p", "/compact"),
             ("--continue", "--fork-session", "-p", SECOND),
         ),
+        (
+            ("plugin", "marketplace", "add", "@ROOT@"),
+            ("plugin", "install", "ragmem@ragmem"),
+        ),
+        (("plugin", "disable", "ragmem@ragmem"), ("plugin", "enable", "ragmem@ragmem")),
+        "mcp__plugin_ragmem_ragmem__search",
     ),
     Program(
         "codex",
@@ -146,6 +160,13 @@ PROGRAMS = (
             )
         },
         {"SCRIPTED_KEY": KEY},
+        (),
+        (
+            ("plugin", "marketplace", "add", "@ROOT@"),
+            ("plugin", "add", "ragmem@ragmem"),
+        ),
+        (("plugin", "remove", "ragmem@ragmem"), ("plugin", "add", "ragmem@ragmem")),
+        "mcp__ragmem__search",
     ),
     Program(
         "gemini",
@@ -169,6 +190,10 @@ PROGRAMS = (
             "GEMINI_CLI_TRUST_WORKSPACE": "true",
             "GEMINI_CLI_NO_RELAUNCH": "true",
         },
+        (),
+        (("extensions", "install", "@ROOT@/plugins/gemini", "--consent"),),
+        (("extensions", "disable", "ragmem"), ("extensions", "enable", "ragmem")),
+        "mcp_ragmem_search",
     ),
     Program(
         "opencode",
@@ -234,6 +259,7 @@ def main(words: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("folder", nargs="?", type=Path)
     parser.add_argument("--only", action="append", choices=[one.name for one in PROGRAMS], metavar="NAME")
+    parser.add_argument("--plugin", action="store_true", help="install the plug-ins instead of connecting")
     parser.add_argument("--keep", action="store_true", help="leave the temporary folder")
     parser.add_argument("--markdown", type=Path, metavar="PAGE")
     parser.add_argument("--record", type=Path, metavar="DIRECTORY")
@@ -242,11 +268,11 @@ def main(words: Sequence[str]) -> int:
     trials = []
     try:
         for program in PROGRAMS:
-            if not given.only or program.name in given.only:
+            if (not given.only or program.name in given.only) and (program.plugin or not given.plugin):
                 trial = Trial(program, folder / program.name)
                 trials.append(trial)
                 try:
-                    _try(trial)
+                    _try(trial, _plugin_sessions if given.plugin else _sessions)
                 except (OSError, subprocess.SubprocessError, LookupError, ValueError) as error:
                     trial.check("it runs to the end", False, f"{type(error).__name__}: {error}"[:300])
                 if given.record:
@@ -266,7 +292,10 @@ def main(words: Sequence[str]) -> int:
     return int(any(not holds for trial in trials for _, holds, _ in trial.checks))
 
 
-def _try(trial: Trial) -> None:
+Hold = Callable[["Trial", str, list[str], dict[str, str], Script], None]
+
+
+def _try(trial: Trial, hold: Hold) -> None:
     program, folder = trial.program, trial.folder
     command = _install(trial)
     for name in ("home", "project", "hooks", "bin", "work"):
@@ -290,7 +319,7 @@ def _try(trial: Trial) -> None:
         _run(["git", "init", "--quiet"], project, environ, COMMAND_S)
         ragmem = _recorder(folder)
         try:
-            _sessions(trial, command, ragmem, environ, script)
+            hold(trial, command, ragmem, environ, script)
         finally:
             (folder / "requests.json").write_text(json.dumps(script.requests), encoding="utf-8")
             with suppress(subprocess.SubprocessError, OSError):
@@ -363,6 +392,67 @@ def _sessions(trial: Trial, command: str, ragmem: list[str], environ: dict[str, 
     trial.check("disconnect leaves the settings byte for byte", not kept, told)
     left = [path for path in written if b"ragmem" in after.get(path, b"")]
     trial.check("nothing of ragmem is left in them", not left, ", ".join(_tilde(left, home)))
+
+
+def _plugin_sessions(
+    trial: Trial, command: str, ragmem: list[str], environ: dict[str, str], script: Script
+) -> None:
+    """Hold a session with the plug-in alone, one beside `connect`, and one without the program."""
+    program, project = trial.program, trial.folder / "project"
+    bare = dict(environ)
+    environ = {**environ, "PATH": f"{trial.folder / 'bin'}{os.pathsep}{environ['PATH']}"}
+
+    def call(*words: str, text: str = "") -> str:
+        return _run([*ragmem, *words], project, environ, COMMAND_S, text=text, codes=(0, 1))
+
+    def tell(words: Sequence[str]) -> None:
+        filled = [_filled(word, {"@ROOT@": str(ROOT)}) for word in words]
+        _run([command, *filled], project, environ, SESSION_S, text="y\n")
+
+    for fact in (AT_START, WITH_PROMPT, BY_TOOL):
+        made = call("ingest", "-", text=fact).split()[0]
+        if fact == AT_START:
+            call("pin", made)
+    trial.check("the memory is warm", _until(lambda: _is_warm(trial, call), READ_S))
+    for words in program.plugin:
+        tell(words)
+    said = call("connect", program.name)
+    trial.check("connect notices the plug-in", "plug-in" in said, said.strip())
+
+    script.says = LEARNT
+    script.calls = [(program.plugin_tool, {"query": QUESTION})]
+    arguments = [word.replace("mcp__ragmem__search", program.plugin_tool) for word in program.arguments]
+    held = replace(trial, program=replace(program, arguments=arguments))
+    first = _session(held, command, FIRST, environ, script)
+    trial.hooks, called = held.hooks, {tuple(one["arguments"][1:]) for one in held.hooks}
+    via = ("--for", program.name, "--via", "plugin")
+    trial.check("its hooks are called", via in called, ", ".join(dict.fromkeys(_events(trial.hooks))))
+    began, asked = _told(trial, "start", AT_START), _told(trial, "prompt", WITH_PROMPT)
+    trial.check("a session that begins is told", _is_sent(AT_START, first) and bool(began), began)
+    trial.check("a prompt is told", _is_sent(WITH_PROMPT, first) and bool(asked), asked)
+    trial.check("the model's call of the tool reached ragmem", _is_sent(BY_TOOL, first))
+
+    off, on = program.switch
+    tell(off)
+    call("connect", program.name)
+    tell(on)
+    before = len(trial.hooks)
+    script.calls = ()
+    _session(held, command, SECOND, environ, script)
+    both = held.hooks[before:]
+    speaks = [one for one in both if one["said"].strip() and "--via" in one["arguments"]]
+    silent = any("--via" in one["arguments"] for one in both) and not speaks
+    ours = any("<ragmem-memory>" in _plain(one["said"]) for one in both if "--via" not in one["arguments"])
+    trial.check("beside connect's hooks those of the plug-in are silent", silent and ours)
+    call("disconnect", program.name)
+
+    # The program is nowhere: not on the PATH, nor where installers put it.
+    missing = _session(held, command, FIRST, bare, script)
+    trial.check("without the program a session is as it would be", _is_sent(FIRST, missing))
+
+
+def _events(hooks: Sequence[Mapping[str, Any]]) -> list[str]:
+    return [one["arguments"][0] for one in hooks]
 
 
 def _is_warm(trial: Trial, call: Callable[..., str]) -> bool:

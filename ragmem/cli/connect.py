@@ -69,6 +69,9 @@ def connect(
             return EXIT_NO
 
     def tell_of(outcome: Outcome) -> None:
+        if outcome.plugin:
+            say(f"{outcome.assistant.title}: the plug-in {outcome.plugin} has it; nothing to write")
+            return
         first = outcome.changes[0]
         where = f'"{first.path}"'
         if not outcome.is_changed:
@@ -102,8 +105,10 @@ def _show(*, as_json: bool) -> int:
     from ragmem.assistants import load_assistants
     from ragmem.cli.connections import connect_context
     from ragmem.services.wiring.connect import connection_states, is_installed
+    from ragmem.services.wiring.installed_plugins import find_plugin
 
     desk = connect_context()
+    plugins = {one.name: find_plugin(one, desk.places) for one in load_assistants()}
     rows = [(one, is_installed(one, desk.places), connection_states(desk, one)) for one in load_assistants()]
     if as_json:
         say_json(
@@ -113,6 +118,7 @@ def _show(*, as_json: bool) -> int:
                     {
                         "assistant": one.name,
                         "found": found,
+                        "plugin": plugins[one.name],
                         "connections": [
                             {"scope": at.scope, "path": at.path, "state": at.state, "problem": at.problem}
                             for at in where
@@ -126,6 +132,7 @@ def _show(*, as_json: bool) -> int:
     lines = []
     for one, found, where in rows:
         told = [f"{at.state} ({at.scope})" for at in where if at.state != "no"]
+        told += ["plug-in"] * bool(plugins[one.name])
         lines.append((one.name, "found" if found else "-", ", ".join(told) or "no"))
     table(("assistant", "here", "connected"), lines)
     for one, _, where in rows:
@@ -134,7 +141,11 @@ def _show(*, as_json: bool) -> int:
                 tell(f"{one.title}: {at.problem}")
             elif at.state == "out of date":
                 tell(f"hint: ragmem connect {one.name}" + (" --scope project" * (at.scope == "project")))
-    free = [one for one, found, where in rows if found and all(at.state == "no" for at in where)]
+    free = [
+        one
+        for one, found, where in rows
+        if found and not plugins[one.name] and all(at.state == "no" for at in where)
+    ]
     if free:
         tell(f"hint: ragmem connect {free[0].name}" if len(free) == 1 else "hint: ragmem connect --all")
     return EXIT_OK

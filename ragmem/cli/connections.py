@@ -116,5 +116,6 @@ def _shape(outcome: "Outcome") -> dict[str, Any]:
             for change in outcome.changes
         ],
         "kept": list(outcome.kept),
+        "plugin": outcome.plugin,
         "notes": list(outcome.notes),
     }

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ragmem.assistants.assistant import Assistant
 
 USAGE = """\
-usage: ragmem hook EVENT [--for ASSISTANT]
+usage: ragmem hook EVENT [--for ASSISTANT] [--via plugin]
 
 Called by the hooks of an assistant, with JSON on standard input; see docs/hooks.md.
 assistants: {}
@@ -98,13 +98,15 @@ def hook(arguments: "Sequence[str]") -> int:
         return 0
     if limits.is_disabled(os.environ):
         return 0
-    event_name, name = _parse_arguments(arguments)
+    event_name, name, via = _parse_arguments(arguments)
     run = Run(load_assistant(name if name in NAMES else DEFAULT), event_name)
     try:
         run.watch.begin()
         run.read_settings()
         if name not in NAMES:
             _log_once(run, f'there is no assistant "{name[:40]}"')
+        elif via and _is_connected(run.assistant, event_name):
+            _log_once(run, f"{name}: its plug-in stays silent, because `ragmem connect` has written hooks")
         elif run.limits.enabled:
             _run(run)
     except BaseException as error:  # noqa: BLE001 - no error may reach the assistant
@@ -220,9 +222,22 @@ def _limit_length(text: str) -> str:
     return text if length <= hook_defaults.MOST_CHARS else ""
 
 
-def _parse_arguments(arguments: "Sequence[str]") -> tuple[str, str]:
-    """Return the event ("" without one) and the assistant; unknown arguments are ignored."""
-    event, assistant = "", DEFAULT
+def _is_connected(assistant: "Assistant", event: str) -> bool:
+    """Tell whether the settings call the hook of this event themselves, which a plug-in calls as well.
+
+    A hook that `connect` wrote for another home counts too: the person chose it.
+    """
+    from ragmem.hooks import settings
+
+    return settings.call_hook(assistant, event, os.environ, os.path.expanduser("~"), _working_folder())
+
+
+def _parse_arguments(arguments: "Sequence[str]") -> tuple[str, str, str]:
+    """Return the event ("" without one), the assistant, and what calls ("" for its settings).
+
+    Unknown arguments are ignored.
+    """
+    event, assistant, via = "", DEFAULT, ""
     words = list(arguments)
     while words:
         word = words.pop(0)
@@ -230,9 +245,11 @@ def _parse_arguments(arguments: "Sequence[str]") -> tuple[str, str]:
             assistant = words.pop(0) if words else assistant
         elif word.startswith("--for="):
             assistant = word.removeprefix("--for=")
+        elif word == "--via":
+            via = words.pop(0) if words else via
         elif not word.startswith("-") and not event:
             event = word
-    return event, assistant
+    return event, assistant, via
 
 
 def _log_once(run: Run, what: str) -> None:

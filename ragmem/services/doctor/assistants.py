@@ -17,7 +17,7 @@ from ragmem.hooks import limits
 from ragmem.hooks.log import FORMER, NAME
 from ragmem.services.doctor.report import Check, DoctorContext
 from ragmem.services.wiring import toml_flag
-from ragmem.services.wiring.command import Program, this_program
+from ragmem.services.wiring.command import Program, is_in_cache, this_program
 from ragmem.services.wiring.connect import (
     ConnectContext,
     ConnectionState,
@@ -26,6 +26,7 @@ from ragmem.services.wiring.connect import (
 )
 from ragmem.services.wiring.files import read_settings
 from ragmem.services.wiring.forms import server_in
+from ragmem.services.wiring.installed_plugins import DISABLE, find_plugin
 from ragmem.services.wiring.json_hooks import Hook, handwritten_hooks, own_hooks, read_hooks
 from ragmem.services.wiring.json_text import read_json
 from ragmem.services.wiring.switches import other_memory, wrong_unit
@@ -40,7 +41,6 @@ LOG_TAIL = 64 * 1024
 """Bytes at the end of the hooks' log that are searched for the last call."""
 
 _NAME = "hooks"
-_TEMPORARY = ("/.cache/uv/", "/uv/archive-v", "/pipx/.cache/", "/.cache/pipx/")
 
 
 def check_assistants(patient: DoctorContext) -> Iterator[Check]:
@@ -72,6 +72,10 @@ def _check_assistant(patient: DoctorContext, setup: ConnectContext, assistant: A
     # Unreadable settings of an assistant that was never connected are not reported.
     idle = ("no",) if recorded else ("no", "unreadable")
     at = [one for one in connection_states(setup, assistant) if one.state not in idle]
+    plugin = find_plugin(assistant, setup.places)
+    if plugin and not at:
+        yield _check_plugin(patient, setup, assistant, plugin)
+        return
     if not at and not recorded:
         return
     if not at:
@@ -80,6 +84,12 @@ def _check_assistant(patient: DoctorContext, setup: ConnectContext, assistant: A
         return
     problems = [check for standing in at for check in _check_connection(setup, assistant, standing)]
     yield from problems
+    if plugin:
+        detail = (
+            f"{assistant.title}: connected, and the plug-in {plugin} is on as well, whose hooks stay silent"
+        )
+        off = DISABLE[assistant.name].format(plugin)
+        yield Check(_NAME, "warning", detail, f"ragmem disconnect {assistant.name}, or {off}")
     if len(at) > 1:
         detail = f"{assistant.title}: connected for all work and for this project as well"
         yield Check(_NAME, "warning", detail, f"ragmem disconnect {assistant.name} --scope project")
@@ -98,6 +108,16 @@ def _check_assistant(patient: DoctorContext, setup: ConnectContext, assistant: A
         f"{assistant.title} ({scopes}): {told}",
         (assistant.note or f"start a session of {assistant.title}; then ragmem doctor") if silent else "",
     )
+
+
+def _check_plugin(patient: DoctorContext, setup: ConnectContext, assistant: Assistant, plugin: str) -> Check:
+    """Check the plug-in of an assistant that is connected by it alone."""
+    if shutil.which("ragmem", path=setup.places.environ.get("PATH")) is None:
+        detail = f"{assistant.title}: the plug-in {plugin} calls ragmem, which is not on the PATH"
+        return Check(_NAME, "warning", detail, "uv tool install ragmem")
+    called = last_call(setup.state, assistant.name)
+    told = "never called yet" if called is None else f"last called {_format_age(patient.now - called)}"
+    return Check(_NAME, "ok", f"{assistant.title} (plug-in {plugin}): {told}")
 
 
 def _last_read(patient: DoctorContext, assistant: Assistant) -> datetime | None:
@@ -192,7 +212,7 @@ def _check_program(
     if not os.access(path, os.X_OK) or not Path(path).is_file():
         yield Check(_NAME, "failed", f'{assistant.title} calls "{path}", which is not a program', fix)
         return
-    if any(part in path for part in _TEMPORARY):
+    if is_in_cache(program):
         detail = f'{assistant.title} calls "{path}", which lies in a cache and may vanish'
         yield Check(_NAME, "warning", detail, "install ragmem (pipx, uv tool), then connect again")
     if program.words != setup.program.words and (other := _version(program)) != __version__:

@@ -19,6 +19,7 @@ A hook that writes gets the same, because on a busy machine Python alone takes a
 MARGIN_S = 2
 """Seconds that an assistant waits beyond the deadline of a hook."""
 
+_CACHES = ("/.cache/uv/", "/uv/archive-v", "/pipx/.cache/", "/.cache/pipx/")
 _ASSIGNMENT = re.compile(r"([A-Z_]+)=(.*)", re.DOTALL)
 _PYTHON = re.compile(r"python[0-9.]*(?:\.exe)?\Z")
 _LIKE_OURS = re.compile(r"ragmem\b.{0,80}\bhooks?\b", re.DOTALL)
@@ -45,6 +46,11 @@ class Call:
     program: Program
     event: str
     assistant: str
+
+
+def is_in_cache(program: Program) -> bool:
+    """Tell whether a program lies in the cache of a tool that runs it once, from where it may vanish."""
+    return any(part in program.words[0] for part in _CACHES)
 
 
 def read_call(command: str) -> Call | None:

@@ -24,6 +24,7 @@ from ragmem.services.wiring.files import (
 )
 from ragmem.services.wiring.forms import FORMS, FilePlan
 from ragmem.services.wiring.hook_insertion import InsertionRecord
+from ragmem.services.wiring.installed_plugins import DISABLE, find_plugin
 from ragmem.services.wiring.record import Connection, FileRecord, Record, digest
 from ragmem.storage.sql.fair_lock import turn
 
@@ -87,6 +88,9 @@ class Outcome:
     kept: tuple[Path, ...] = ()
     """Backups of the files before the change."""
 
+    plugin: str = ""
+    """The plug-in of the assistant that does the same, so that nothing was connected."""
+
     @property
     def is_changed(self) -> bool:
         """Tell whether any file changes."""
@@ -98,6 +102,7 @@ def connect(
 ) -> Outcome:
     """Insert the hooks and, with `server`, the MCP server into an assistant's settings; idempotent.
 
+    Nothing is inserted where the assistant has a plug-in that does the same.
     Raises ConfigError for settings that cannot be read or have another shape, StorageError where they cannot
     be written; then no file has changed. Raises UsageError for the scope of a project outside of one.
     """
@@ -185,7 +190,15 @@ def _find_record(connection: Connection | None, path: Path, form: str) -> FileRe
 def _connect(
     desk: ConnectContext, record: Record, assistant: Assistant, scope: Scope, *, server: bool, dry_run: bool
 ) -> Outcome:
+    plugin = find_plugin(assistant, desk.places)
+    if plugin and all(one.state == "no" for one in connection_states(desk, assistant)):
+        return Outcome(assistant, scope, (), plugin=plugin)
     changes, notes = plan_changes(desk, record, assistant, scope, server=server)
+    if plugin:
+        notes = (
+            *notes,
+            f"the plug-in {plugin} stays silent beside these hooks; {_advise(assistant, plugin)}",
+        )
     outcome = Outcome(assistant, scope, changes, notes)
     root = project_root(desk, scope)
     connection = record.find(assistant.name, scope, root)
@@ -222,6 +235,11 @@ def _connect(
         record.write()
         raise
     return replace(outcome, kept=tuple(kept))
+
+
+def _advise(assistant: Assistant, plugin: str) -> str:
+    off = DISABLE[assistant.name].format(plugin)
+    return f"keep one of the two: `ragmem disconnect {assistant.name}`, or `{off}`"
 
 
 def _write_all(changes: Collection[FileChange]) -> None:
@@ -266,6 +284,8 @@ def _disconnect(
             notes.append(f'"{path}" no longer contains anything of ragmem')
         notes += plan.notes
         changes.append(FileChange(path, form, before, plan.after, plan.wiring))
+    if plugin := find_plugin(assistant, desk.places):
+        notes.append(f"its plug-in stays on; `{DISABLE[assistant.name].format(plugin)}` turns it off")
     outcome = Outcome(assistant, scope, tuple(changes), tuple(notes))
     if not dry_run:
         _write_all(changes)

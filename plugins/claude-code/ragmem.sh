@@ -1,0 +1,18 @@
+#!/bin/sh
+# Calls ragmem. Where it is not installed, a session is told so in one line when it begins.
+
+# An assistant that a desktop has started may lack the PATH of a shell.
+PATH="$PATH:$HOME/.local/bin:/usr/local/bin:/opt/homebrew/bin"
+
+if [ "$1" != hook ]; then
+    command -v ragmem >/dev/null && exec ragmem "$@"
+    echo 'ragmem: the program is not installed, so there is no memory; install it: uv tool install ragmem' >&2
+    exit 1
+fi
+
+# A hook of ragmem ends with 0. Anything else comes from a program that is missing or cannot start.
+ragmem "$@" 2>/dev/null && exit 0
+if [ "$2" = SessionStart ]; then
+    printf '%s\n' '{"systemMessage": "ragmem: the program is not installed, so there is no memory; install it: uv tool install ragmem"}'
+fi
+exit 0

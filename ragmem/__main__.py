@@ -128,11 +128,13 @@ def _dispatch(arguments: "Sequence[str]") -> int:
             if options := stdio.options_of(rest):
                 return stdio.run(options)
         case [] | [*_, "--help" | "-h"]:
-            from ragmem.cli.help import read_help
+            from ragmem.cli.help import on_terminal, read_help
 
             # The full command line answers for what is no command, and on the narrowest terminals.
-            if text := read_help(list(arguments[:-1])):
+            if text := read_help(list(arguments[:-1]), framed=on_terminal()):
                 print(text, end="")
+                if not arguments:
+                    _offer_setup()
                 return EXIT_OK
     # Set before numpy is imported: its threads cost 70 ms of processor time at each start, and they would
     # compete with the threads of the embedder.
@@ -140,6 +142,19 @@ def _dispatch(arguments: "Sequence[str]") -> int:
     from ragmem.cli.app import run_command_line
 
     return run_command_line(arguments)
+
+
+def _offer_setup() -> None:
+    """Name the command that fills the memory, if this home has none."""
+    from ragmem.config.folders import folder_of
+
+    data = folder_of("data", os.environ, home=_home(), cwd=os.getcwd())  # noqa: PTH109
+    # A shared memory has no file here, but its folder.
+    if not os.path.isdir(data):  # noqa: PTH112
+        sys.stdout.flush()
+        _say_beside(
+            "\nThere is no memory yet: `ragmem setup` shows what is on this machine, and asks first.\n"
+        )
 
 
 def _hook(arguments: "Sequence[str]") -> int:

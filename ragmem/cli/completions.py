@@ -59,7 +59,7 @@ def show(shell: ShellArgument = None) -> int:
     from ragmem.services.wiring.shell_completion import script_of
 
     sys.stdout.flush()
-    sys.stdout.buffer.write(script_of(_shell(shell)))
+    sys.stdout.buffer.write(script_of(chosen_shell(shell)))
     sys.stdout.buffer.flush()
     return EXIT_OK
 
@@ -81,7 +81,7 @@ def install(
     from ragmem.services.wiring.shell_completion import apply, plan_installation, plan_removal
 
     plan_for = plan_removal if remove else plan_installation
-    plan = plan_for(_shell(shell), os.environ, home=Path.home(), edit=edit_rc)
+    plan = plan_for(chosen_shell(shell), os.environ, home=Path.home(), edit=edit_rc)
     if not dry_run:
         apply(plan)
     if as_json:
@@ -117,7 +117,8 @@ def _state(*, as_json: bool) -> int:
     return EXIT_OK
 
 
-def _shell(given: ShellName | None) -> Any:
+def chosen_shell(given: ShellName | None) -> Any:
+    """Return the named shell, else the one in use; raises UsageError if that is none of the three."""
     from ragmem.services.wiring.shell_completion import shell_in_use
 
     return given.value if given else shell_in_use(_parent_process(), os.environ)

@@ -63,6 +63,15 @@ def start(memory: "Ragmem") -> bool:
     return True
 
 
+def is_running(memory: "Ragmem") -> bool:
+    """Tell whether a process makes the vectors of what waits."""
+    try:
+        with _lock(memory):
+            return False
+    except BlockingIOError:
+        return True
+
+
 @contextmanager
 def _lock(memory: "Ragmem") -> Iterator[int]:
     """Hold the lock of the processes that index; raises BlockingIOError where one runs."""

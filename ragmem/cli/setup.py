@@ -1,0 +1,540 @@
+"""`ragmem setup`: fill the memory and connect the assistants of this machine."""
+
+import os
+import shutil
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ragmem.cli.common import (
+    SCHEMA,
+    Bar,
+    bold,
+    confirm,
+    dim,
+    moment,
+    one_line,
+    open_memory,
+    plural,
+    printable,
+    say,
+    say_json,
+    size,
+    table,
+    tell,
+)
+from ragmem.cli.connections import AssistantsArgument
+from ragmem.cli.options import DryRunOption, JsonOption, YesOption
+from ragmem.errors import EXIT_FAILED, EXIT_NO, EXIT_OK, StorageError, UsageError
+
+if TYPE_CHECKING:
+    from ragmem.api.memory import Ragmem
+    from ragmem.services.seeding.report import SeedReport
+    from ragmem.services.setup.first_answer import FirstAnswer
+    from ragmem.services.setup.plan import SetupPlan
+    from ragmem.services.setup.survey import Survey
+    from ragmem.services.wiring.connect import ConnectContext
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
+
+EPILOG = """\b
+Examples:
+  ragmem setup
+  ragmem setup --dry-run
+  ragmem setup --yes
+  ragmem setup claude-code codex --dry-run
+  ragmem setup --yes --no-connect
+
+\b
+Exit codes:
+  0  done, or there was nothing to do
+  1  nothing was done: you said no, or there was no terminal to ask at and no --yes
+  2  usage
+  3  something failed, which is named; the rest is done
+"""
+
+MOST_DESCRIBED = 60
+"""Characters of a source's description that fit beside its numbers."""
+
+SHOWN_PLACES = 4
+SHOWN_PROBLEMS = 3
+
+
+@app.command(epilog=EPILOG)
+def setup(
+    assistants: AssistantsArgument = None,
+    no_connect: Annotated[
+        bool, typer.Option("--no-connect", help="Leave the settings of assistants alone.")
+    ] = False,
+    no_transcripts: Annotated[
+        bool, typer.Option("--no-transcripts", help="Read files alone, no sessions of assistants.")
+    ] = False,
+    no_completions: Annotated[
+        bool, typer.Option("--no-completions", help="Install no completion for your shell.")
+    ] = False,
+    dry_run: DryRunOption = False,
+    yes: YesOption = False,
+    as_json: JsonOption = False,
+) -> int:
+    """Fill the memory and connect the assistants of this machine.
+
+    Shows what it found and what it would do, and asks once. Interrupt it at any point: the same command goes
+    on. ASSISTANT names those to connect; without one, all that are on this machine.
+    """
+    from ragmem.cli.connections import connect_context
+
+    if assistants and no_connect:
+        raise UsageError("--no-connect and a name exclude each other", hint="ragmem setup --no-connect")
+    if as_json and not (yes or dry_run):
+        raise UsageError("--json asks nothing", hint="ragmem setup --json --dry-run")
+    with open_memory(quiet=as_json) as memory:
+        # Before anything is searched, and even for a dry run: no plan could be carried out.
+        _require_writable(memory.settings.places.data)
+        desk = connect_context()
+        plan = _plan(
+            memory,
+            desk,
+            names=None if no_connect else [one.value for one in assistants or ()],
+            sessions=not no_transcripts,
+            completions=not no_completions,
+        )
+        if not as_json:
+            _say_survey(plan.survey, memory.home)
+            _say_plan(plan, memory)
+        if dry_run or plan.is_done or not (yes or _is_wanted()):
+            if as_json:
+                say_json(_document(plan, dry_run=dry_run))
+            elif plan.is_done:
+                _say_pending(memory, plan, act=yes and not dry_run)
+                _say_answer(memory)
+                _say_next(memory, plan)
+            return EXIT_OK if dry_run or plan.is_done else EXIT_NO
+        return _carry_out(memory, desk, plan, as_json=as_json)
+
+
+def _require_writable(folder: Path) -> None:
+    """Raise StorageError for a folder in which nothing can be made."""
+    there = next(one for one in (folder, *folder.parents) if os.path.lexists(one))
+    if there.is_dir() and os.access(there, os.W_OK | os.X_OK):
+        return
+    reason = "it cannot be written to" if there.is_dir() else "it is no folder"
+    raise StorageError(
+        f'the memory cannot lie in "{there}": {reason}',
+        hint="set RAGMEM_HOME to a folder that you can write to",
+    )
+
+
+def _is_wanted() -> bool:
+    if sys.stdin.isatty():
+        return confirm("Do this?")
+    tell("note: nobody is here to say yes, so nothing was done; with --yes it is")
+    return False
+
+
+def _plan(
+    memory: "Ragmem", desk: "ConnectContext", *, names: list[str] | None, sessions: bool, completions: bool
+) -> "SetupPlan":
+    from ragmem.assistants import load_assistant
+    from ragmem.cli.completions import chosen_shell
+    from ragmem.services.setup.plan import plan_setup
+    from ragmem.services.setup.survey import survey
+
+    found = survey(memory.settings, memory.catalog, desk, home=memory.home)
+    if names is None:
+        chosen = []
+    elif names:
+        chosen = [load_assistant(name) for name in dict.fromkeys(names)]
+    else:
+        chosen = [one.assistant for one in found.assistants if one.found]
+    shell = None
+    if completions:
+        try:
+            shell = chosen_shell(None)
+        except UsageError:  # another shell, which ragmem completes nothing in
+            shell = None
+    return plan_setup(
+        found,
+        memory.catalog,
+        desk,
+        sessions=sessions,
+        chosen=chosen,
+        shell=shell,
+        environ=os.environ,
+        home=memory.home,
+    )
+
+
+def _short(path: Path, home: Path) -> str:
+    return f"~/{path.relative_to(home)}" if path.is_relative_to(home) else str(path)
+
+
+def _say_survey(found: "Survey", home: Path) -> None:
+    say(bold("On this machine"))
+    rows = [
+        (
+            one.assistant.title,
+            one.version or "-",
+            one.sessions.files,
+            size(one.sessions.bytes) if one.sessions.files else "-",
+            one.sessions.new,
+            {"no": "no", "connected": "yes"}.get(one.connected, one.connected),
+        )
+        for one in found.assistants
+    ]
+    if found.other_sessions.files:
+        other = found.other_sessions
+        rows.append(("other sessions", "-", other.files, size(other.bytes), other.new, "-"))
+    if rows:
+        say()
+        table(("assistant", "version", "sessions", "size", "to read", "connected"), rows)
+    else:
+        say("no coding assistant, and no session of one")
+    files = [
+        (
+            one.name,
+            one.amount.files,
+            size(one.amount.bytes),
+            one.amount.new,
+            one_line(one.description, MOST_DESCRIBED),
+        )
+        for one in found.sources
+    ]
+    say()
+    if files:
+        table(("files", "found", "size", "to read", "what they are"), files)
+    else:
+        say("no notes, memory files or instructions in the places that ragmem knows")
+    if found.repositories:
+        shown = ", ".join(_short(one, home) for one in found.repositories[:SHOWN_PLACES])
+        more = len(found.repositories) - SHOWN_PLACES
+        say()
+        say(
+            f"{plural(len(found.repositories), 'repository', 'repositories')}: {shown}"
+            + (f", and {more:,} more" if more > 0 else "")
+        )
+    if found.cut:
+        tell(f"note: there may be more repositories: {found.cut}")
+    if found.unread:
+        say()
+        say("Also here, and not read by setup; the command reads it:")
+        for left in found.unread:
+            more_files = " or more" if left.more else ""
+            say(
+                f"  {left.what}: {plural(left.files, 'file')}{more_files}, {size(left.bytes)}: {left.command}"
+            )
+
+
+def _say_plan(plan: "SetupPlan", memory: "Ragmem") -> None:
+    say()
+    if plan.is_done:
+        say(bold("Everything is set up") + ": all of it is read, and connected")
+        _say_problems(plan)
+        return
+    say(bold("What setup does"))
+    steps = [*_reading_lines(plan, memory), *_connection_lines(plan, memory.home)]
+    if plan.installs and plan.completion is not None:
+        steps.append(
+            f"install the completion of {plan.completion.shell}: {_short(plan.completion.file, memory.home)}"
+        )
+    if plan.reads or memory.catalog.exists():
+        steps.append("ask the first question about your own past")
+    for number, step in enumerate(steps, start=1):
+        say(f"  {number}. {step}")
+    say("  " + dim("Nothing else is written outside of ragmem's own folders."))
+    if plan.connects:
+        say(
+            "  "
+            + dim(
+                "`ragmem connect NAME --dry-run` shows every line of a change; `ragmem disconnect` undoes it."
+            )
+        )
+    _say_problems(plan)
+
+
+def _reading_lines(plan: "SetupPlan", memory: "Ragmem") -> list[str]:
+    lines = []
+    expected = plan.estimate
+    data = _short(memory.settings.places.data, memory.home)
+    if plan.reads:
+        what = " and ".join(
+            told
+            for told in (
+                plural(plan.files.new, "file") if plan.files.new else "",
+                plural(plan.sessions.new, "session") if plan.sessions.new else "",
+            )
+            if told
+        )
+        lines.append(
+            f"read {what} ({size(plan.files.new_bytes + plan.sessions.new_bytes)}) into {data}:\n"
+            f"     their words are found after {_span(expected.words_s)}; vectors, which also find other\n"
+            f"     words for the same, follow in the background: {_span(expected.vectors_s)};\n"
+            f"     {size(expected.bytes)} on the disk (all three estimated from rates measured on two cores)"
+        )
+        free = _free(memory.settings.places.data)
+        if free < expected.bytes:
+            tell(f"warning: only {size(free)} are free there")
+    return lines
+
+
+def _free(folder: Path) -> int:
+    there = next(one for one in (folder, *folder.parents) if one.exists())
+    return shutil.disk_usage(there).free
+
+
+def _span(seconds: float) -> str:
+    if seconds < 5:
+        return "a few seconds"
+    if seconds < 90:
+        return f"about {5 * round(seconds / 5)} seconds"
+    return (
+        f"about {round(seconds / 60)} minutes" if seconds < 7200 else f"about {round(seconds / 3600)} hours"
+    )
+
+
+def _connection_lines(plan: "SetupPlan", home: Path) -> list[str]:
+    from ragmem.assistants.places import SERVER_FORMS
+
+    lines = []
+    for outcome in plan.connects:
+        hooks = {_short(one.path, home): None for one in outcome.changes if one.form not in SERVER_FORMS}
+        servers = [_short(one.path, home) for one in outcome.changes if one.form in SERVER_FORMS]
+        told = f"{plural(len(outcome.assistant.hook_events()), 'hook')} in {', '.join(hooks)}"
+        server = f"; the MCP server in {', '.join(servers)}" if servers else ""
+        lines.append(f"connect {outcome.assistant.title}: {told}{server}")
+    return lines
+
+
+def _say_problems(plan: "SetupPlan") -> None:
+    for one in plan.problems:
+        tell(f"note: {one.name}: {one.reason}")
+
+
+def _carry_out(memory: "Ragmem", desk: "ConnectContext", plan: "SetupPlan", *, as_json: bool) -> int:
+    from ragmem.services.setup.first_answer import first_answer
+
+    if not as_json:
+        say()
+    reports = _seed(memory, plan, quiet=as_json)
+    indexing = _index(memory)
+    failed = _connect(desk, plan, quiet=as_json)
+    failed += _install(plan, quiet=as_json)
+    broken = sum(report.failed for report in reports)
+    if as_json:
+        done = {
+            "read": sum(tally.new + tally.changed for report in reports for tally in report.tallies),
+            "failed": broken,
+            "background": indexing,
+            "problems": [asdict(one) for report in reports for one in report.problems],
+            "errors": failed,
+            "answer": _answer_shape(first_answer(memory.catalog)),
+        }
+        say_json(_document(plan, dry_run=False) | done)
+    else:
+        _say_answer(memory)
+        _say_next(memory, plan)
+    return EXIT_FAILED if failed or broken or any(report.note for report in reports) else EXIT_OK
+
+
+def _seed(memory: "Ragmem", plan: "SetupPlan", *, quiet: bool) -> list["SeedReport"]:
+    """Read the files first and then the sessions, which may be a gigabyte."""
+    from ragmem.domain.sessions.transcript import SOURCE
+
+    reports = []
+    files = [name for name in plan.sources if name != SOURCE] if plan.files.new else []
+    for names in (files, [SOURCE] if plan.sessions.new else []):
+        if not names:
+            continue
+        with Bar(quiet=quiet) as bar:
+            report = memory.seed(sources=names, wait=False, llm=False, progress=bar)
+        reports.append(report)
+        if not quiet:
+            _say_read(report, what="sessions" if names == [SOURCE] else "files")
+    return reports
+
+
+def _say_read(report: "SeedReport", *, what: str) -> None:
+    stored = sum(tally.new + tally.changed for tally in report.tallies)
+    say(
+        f"read {what}: {plural(stored, 'memory', 'memories')} in {report.seconds:.0f} s;"
+        " words find all of them now"
+    )
+    failures = [one for one in report.problems if one.level == "failed"]
+    for problem in failures[:SHOWN_PROBLEMS]:
+        tell(f"failed: {problem.place}: {problem.reason}")
+    if len(failures) > SHOWN_PROBLEMS:
+        tell(f"... and {len(failures) - SHOWN_PROBLEMS:,} more; `ragmem seed` names them")
+    warnings = {one.place: one.reason for one in report.problems if one.level == "warning"}
+    if warnings:
+        place, reason = next(iter(warnings.items()))
+        told = reason if place in reason else f"{place}: {reason}"
+        tell(f"note: of {plural(len(warnings), 'file')} a part could not be read, such as {told}")
+    if report.note:
+        tell(f"failed: {report.note}")
+
+
+def _say_pending(memory: "Ragmem", plan: "SetupPlan", *, act: bool) -> None:
+    """Say who makes the vectors that wait; with `act` a process is started that does."""
+    from ragmem.daemon import indexer
+
+    if not plan.pending:
+        return
+    waiting = plural(plan.pending, "memory waits for its vectors", "memories wait for their vectors")
+    if indexer.is_running(memory) or (act and _index(memory)):
+        say(f"{waiting}, which another process makes now; words find them all")
+    else:
+        tell(f"note: {waiting}: `ragmem ingest --drain` makes them")
+
+
+def _index(memory: "Ragmem") -> bool:
+    """Have another process make the vectors of what waits."""
+    from ragmem.cli.seed import index_in_background
+
+    waits = memory.catalog.exists() and bool(memory.catalog.memories.pending_ids(most=1))
+    return waits and index_in_background(memory)
+
+
+def _connect(desk: "ConnectContext", plan: "SetupPlan", *, quiet: bool) -> list[str]:
+    """Connect the assistants of the plan; return what failed."""
+    from ragmem.errors import RagmemError
+    from ragmem.services.wiring.connect import connect
+
+    failed = []
+    for planned in plan.connects:
+        try:
+            done = connect(desk, planned.assistant, "user")
+        except RagmemError as error:
+            failed.append(f"{planned.assistant.title}: {error.full_message}")
+            tell(f"failed: {failed[-1]}")
+            continue
+        if quiet:
+            continue
+        kept = "".join(f"; the former settings are in {one}" for one in done.kept)
+        say(f"connected {done.assistant.title}{kept}")
+        for note in (*done.notes, done.assistant.note):
+            if note:
+                tell(f"note: {note}")
+    return failed
+
+
+def _install(plan: "SetupPlan", *, quiet: bool) -> list[str]:
+    """Install the completion of the plan; return what failed."""
+    from ragmem.errors import RagmemError
+    from ragmem.services.wiring.shell_completion import apply
+
+    if plan.completion is None or not plan.installs:
+        return []
+    try:
+        apply(plan.completion)
+    except RagmemError as error:
+        tell(f"failed: {error.full_message}")
+        return [error.full_message]
+    if not quiet:
+        say(f"installed the completion of {plan.completion.shell}")
+        if plan.completion.start_up_change == "needed":
+            tell(
+                "note: `ragmem completions install --edit-rc` adds the line that your shell needs to find it"
+            )
+    return []
+
+
+def _answer_shape(answer: "FirstAnswer") -> dict[str, Any]:
+    return {
+        "about": answer.about,
+        "lines": [{**asdict(line), "at": moment(line.at)} for line in answer.lines],
+    }
+
+
+def _say_answer(memory: "Ragmem") -> None:
+    from ragmem.services.setup.first_answer import first_answer
+
+    answer = first_answer(memory.catalog) if memory.catalog.exists() else None
+    say()
+    if answer is None or not answer.lines:
+        say("There is nothing to ask yet: no file or session of yours was found.")
+        return
+    count = len(answer.lines)
+    many = {1: "", 2: "two ", 3: "three "}.get(count, f"{count} ")
+    decided = answer.about == "decisions"
+    say(bold("What did I decide last?" if decided else "What did I work on last?"))
+    noun = "decision" if decided else "memory"
+    nouns = "decisions" if decided else "memories"
+    say(f"Your last {many}{noun if count == 1 else nouns} {'is' if count == 1 else 'are'}:")
+    for line in answer.lines:
+        where = "" if line.project in {"user", "unassigned"} else f"  {line.project.rpartition('-')[0]}"
+        say(f"  {line.at:%Y-%m-%d}{where}  {dim(line.id)}")
+        say(f"    {printable(line.text)}")
+
+
+def _say_next(memory: "Ragmem", plan: "SetupPlan") -> None:
+    say()
+    say(bold("What comes next"))
+    if not memory.catalog.exists():
+        say("  ragmem ingest FOLDER           store notes of your own, wherever they are")
+        say("  ragmem setup                   once more, when an assistant has worked on this machine")
+        return
+    say('  ragmem query "why did we ..."  ask in your own words; in a project folder, about that project')
+    say("  ragmem inspect memory ID       one of the above in full")
+    if plan.connections or any(one.connected in {"connected", "plug-in"} for one in plan.survey.assistants):
+        say("  Start a new session of an assistant: it is told what is known. `ragmem doctor` checks that.")
+    else:
+        say("  ragmem connect NAME            let an assistant be told what is known")
+
+    if shutil.which("ragmem") is None:
+        tell(f'note: for `ragmem` to be found by your shell: PATH="{Path(sys.executable).parent}:$PATH"')
+
+
+def _document(plan: "SetupPlan", *, dry_run: bool) -> dict[str, Any]:
+    from ragmem.cli.connections import redact_diff
+
+    found, expected = plan.survey, plan.estimate
+    return {
+        "schema": SCHEMA,
+        "dry_run": dry_run,
+        "done": plan.is_done,
+        "assistants": [
+            {
+                "assistant": one.assistant.name,
+                "found": one.found,
+                "version": one.version,
+                "sessions": asdict(one.sessions),
+                "connected": one.connected,
+            }
+            for one in found.assistants
+        ],
+        "sources": [asdict(one) for one in found.sources],
+        "repositories": list(found.repositories),
+        "unread": [asdict(one) for one in found.unread],
+        "plan": {
+            "sources": list(plan.sources),
+            "files": asdict(plan.files),
+            "sessions": asdict(plan.sessions),
+            "pending": plan.pending,
+            "estimate": {
+                "words_seconds": round(expected.words_s, 1),
+                "vectors_seconds": round(expected.vectors_s, 1),
+                "bytes": expected.bytes,
+            },
+            "connections": [
+                {
+                    "assistant": one.assistant.name,
+                    "changed": one.is_changed,
+                    "files": [
+                        {"path": change.path, "changed": change.is_changed, "diff": redact_diff(change)}
+                        for change in one.changes
+                    ],
+                }
+                for one in plan.connections
+            ],
+            "completion": None
+            if plan.completion is None
+            else {
+                "shell": plan.completion.shell,
+                "file": plan.completion.file,
+                "change": plan.completion.change,
+            },
+            "problems": [asdict(one) for one in plan.problems],
+        },
+    }

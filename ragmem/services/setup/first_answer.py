@@ -1,0 +1,122 @@
+"""The first answer about a person's own past: the last decisions, else the latest memories."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from ragmem.domain.classification.one_line import MAX_CHARS, MIN_CHARS, is_record, line_of, plain
+from ragmem.domain.classification.protection import says_decided
+from ragmem.domain.model import EPISODES, Memory
+from ragmem.domain.model.lifecycle import EntryType, explicit_type
+from ragmem.domain.secrets.redaction import Redactor
+from ragmem.domain.sessions.outline import outline_of
+from ragmem.domain.text.blocks import BlockType, units
+from ragmem.services.context.recent_work import PROCEDURES
+from ragmem.storage.home.catalog import Catalog
+from ragmem.storage.lifecycle.recent import MemoryFilter, latest
+
+MOST = 3
+
+READ = 300
+"""The latest memories that are read for a decision; most have none."""
+
+_DECISIONS = re.compile(
+    r"(?:[\d.]+\s+)?(?:(?:final|key|design|technical|architecture|architectural|our|wichtige)\s+)*"
+    r"(?:decisions?(?:\s+(?:made|taken|log))?|(?:getroffene )?entscheidungen|d\u00e9cisions|decisiones):?",
+    re.IGNORECASE,
+)
+"""A heading whose items are decisions."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerLine:
+    """What one memory says, in a line."""
+
+    id: str
+    at: datetime
+    text: str
+    project: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class FirstAnswer:
+    """The last decisions, or the latest memories where there are no decisions; newest first."""
+
+    about: Literal["decisions", "latest"]
+    lines: tuple[AnswerLine, ...] = ()
+
+
+def first_answer(catalog: Catalog) -> FirstAnswer:
+    """Return what was decided last, each in a sentence that is stored.
+
+    What was superseded, may be outdated, or waits for approval is no answer. Without a decision, the titles
+    of the latest memories are one; an empty memory has no lines.
+    """
+    memories = list(_current(catalog))
+    decisions: dict[str, AnswerLine] = {}
+    for memory in memories:
+        if text := _decision(memory, catalog.redactor):
+            decisions.setdefault(text, _line(memory, text))
+        if len(decisions) == MOST:
+            break
+    if decisions:
+        return FirstAnswer("decisions", tuple(decisions.values()))
+    told: dict[str, AnswerLine] = {}
+    # What was worked on stands in sessions; files have the time of their last copy.
+    for memory in [one for one in memories if one.source in EPISODES] or memories:
+        if text := plain(memory.title, redactor=catalog.redactor)[:MAX_CHARS]:
+            told.setdefault(text, _line(memory, text))
+    return FirstAnswer("latest", tuple(told.values())[:MOST])
+
+
+def _decision(memory: Memory, redactor: Redactor) -> str:
+    """Return the sentence in which a memory says what was decided, or the title of a record; "" for none."""
+    if is_record(memory) or explicit_type(memory) is EntryType.DECISION:
+        return line_of(memory, redactor, decided=True)[0]
+    outline = outline_of(memory.text)
+    if outline is None and (listed := _listed_decision(memory.text, redactor)):
+        return listed
+    spans = outline.decisions if outline else [(start, end) for _, start, end in units(memory.text)]
+    within = {start for start, end in spans if says_decided(memory.text[start:end])}
+    return line_of(memory, redactor, within=within, decided=True)[0] if within else ""
+
+
+def _listed_decision(text: str, redactor: Redactor) -> str:
+    """Return the first item or sentence below a heading of decisions that fits into a line; "" for none."""
+    under = False
+    for block, start, end in units(text):
+        if block.form is BlockType.HEADING:
+            under = _DECISIONS.fullmatch(block.title.strip()) is not None
+        elif under and block.form in {BlockType.ITEM, BlockType.PARAGRAPH}:
+            said = plain(text[start:end], redactor=redactor)
+            if MIN_CHARS <= len(said) <= MAX_CHARS and not said.endswith((":", "?")):
+                return said
+    return ""
+
+
+def _current(catalog: Catalog) -> Iterator[Memory]:
+    """Yield the latest memories that hold, decisions of long ago among them."""
+    found = {
+        memory.id: memory
+        for kept in (False, True)
+        for memory in latest(
+            catalog.database, MemoryFilter(other_than=PROCEDURES, protected=kept), limit=READ
+        )
+    }
+    untrue = (
+        catalog.supersessions.in_force(found).keys() | catalog.supersessions.perhaps_outdated(found).keys()
+    )
+    untrue |= set(catalog.approvals.withheld_ids())
+    for memory in sorted(found.values(), key=lambda one: (-one.event_time.timestamp(), one.id)):
+        broken_off = memory.source in EPISODES and not {"interrupted", "compaction"}.isdisjoint(
+            memory.metadata
+        )
+        if memory.id not in untrue and not broken_off:
+            yield memory
+
+
+def _line(memory: Memory, text: str) -> AnswerLine:
+    return AnswerLine(memory.short_id, memory.event_time, text, memory.scope.project, memory.source)

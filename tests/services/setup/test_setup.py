@@ -1,0 +1,315 @@
+"""`ragmem setup` on homes as people have them: it shows, asks once, and answers about their past."""
+
+import gzip
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from terminal import in_terminal
+from transcript_sessions import Session
+
+from ragmem.api.memory import Ragmem
+from ragmem.assistants.places import Places
+from ragmem.services.setup.plan import plan_setup
+from ragmem.services.setup.survey import survey
+from ragmem.services.wiring.command import Program
+from ragmem.services.wiring.connect import ConnectContext
+
+HOMES = Path(__file__).parents[2] / "data" / "homes"
+SAID = "We decided to keep the tide tables in SQLite, because one file is easy to back up."
+ASKED = "Where do we keep the tide tables?"
+MANY = 40
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("RAGMEM_HOME", str(tmp_path / "memory"))
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    monkeypatch.setenv("SHELL", "/bin/bash")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def put(path, content=""):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = content if isinstance(content, str) else "".join(f"{json.dumps(one)}\n" for one in content)
+    path.write_text(text)
+    return path
+
+
+def claude(home, folder, *sessions):
+    slug = "".join(one if one.isalnum() else "-" for one in str(folder))
+    for session in sessions:
+        session.cwd = str(folder)
+        put(home / ".claude" / "projects" / slug / f"{session.name}.jsonl", session.text.decode())
+
+
+def session(name="5e55-0001", cwd="", asked=ASKED, said=SAID):
+    # Texts that are equal would be one memory.
+    return Session(name, cwd or "/nowhere").ask(f"{asked} I ask for {name}.", said)
+
+
+def snapshot(home):
+    """Return path -> content of the files outside of ragmem's own folders, but for the largest."""
+    return {
+        name: path.read_bytes() if path.stat().st_size < 1_000_000 else b""
+        for path in sorted(home.rglob("*"))
+        if path.is_file() and not (name := path.relative_to(home).as_posix()).startswith("memory/")
+    }
+
+
+def only_codex(home):
+    (home / "repos" / "tide" / ".git").mkdir(parents=True)
+    put(
+        home / ".codex" / "sessions" / "2026" / "05" / "30" / "rollout-2026-05-30T10-00-00-c1.jsonl",
+        [
+            {"type": "session_meta", "payload": {"id": "c1", "cwd": str(home / "repos" / "tide")}},
+            {"type": "event_msg", "payload": {"type": "user_message", "message": ASKED}},
+            {"type": "event_msg", "payload": {"type": "agent_message", "message": SAID}},
+        ],
+    )
+
+
+def only_cursor(home):
+    (home / "repos" / "tide" / ".git").mkdir(parents=True)
+    slug = str(home / "repos" / "tide").strip("/").replace("/", "-").replace("_", "-")
+    put(
+        home / ".cursor" / "projects" / slug / "agent-transcripts" / "c1" / "c1.jsonl",
+        [
+            {"role": role, "message": {"content": [{"type": "text", "text": text}]}}
+            for role, text in (("user", ASKED), ("assistant", SAID))
+        ],
+    )
+
+
+def monorepo(home):
+    (home / "work" / "mono" / ".git").mkdir(parents=True)
+    for name in ("board", "tides", "billing"):
+        put(home / "work" / "mono" / "packages" / name / "CLAUDE.md", f"# {name}\n\nRun `make {name}`.\n")
+        claude(home, home / "work" / "mono" / "packages" / name, session(f"5e55-{name}"))
+
+
+def notes_elsewhere(home):
+    put(home / "vault" / "harbour" / "tables.md", f"# Tide tables\n\n{SAID}\n")
+    put(home / "memory" / "config" / "sources.toml", '[sources.vault]\nglob = "~/vault/**/*.md"\n')
+
+
+def no_git(home):
+    (home / "scripts").mkdir()
+    claude(home, home / "scripts", session())
+
+
+def many_transcripts(home):
+    (home / "repos" / "tide" / ".git").mkdir(parents=True)
+    claude(home, home / "repos" / "tide", *(session(f"5e55-{number:04}") for number in range(MANY)))
+    # As large as what years leave, and sparse: it costs nothing to make.
+    with put(home / ".claude" / "projects" / "-old" / "huge.jsonl").open("wb") as file:
+        file.write(session("5e55-huge", str(home / "repos" / "tide")).text)
+        file.truncate(100_000_000)
+
+
+def another_language(home):
+    said = "Wir haben uns entschieden, die Gezeitentafeln in SQLite zu halten, der Einfachheit wegen."
+    (home / "Arbeit" / "häfen" / ".git").mkdir(parents=True)
+    claude(home, home / "Arbeit" / "häfen", session(asked="Wo halten wir die Gezeitentafeln?", said=said))
+
+
+def no_assistant(home):
+    put(home / "letter.txt", "Dear harbour")
+
+
+def an_old_home(home):
+    data = home / "memory" / "data"
+    data.mkdir(parents=True)
+    (data / "memory.db").write_bytes(gzip.decompress((HOMES / "schema-1" / "memory.db.gz").read_bytes()))
+
+
+SHAPES = {
+    "only Codex": (only_codex, "keep the tide tables in SQLite", {".codex/hooks.json"}),
+    "only Cursor": (
+        only_cursor,
+        "keep the tide tables in SQLite",
+        {".cursor/hooks.json", ".cursor/mcp.json"},
+    ),
+    "a monorepo": (monorepo, "keep the tide tables in SQLite", {".claude/settings.json"}),
+    "notes elsewhere": (notes_elsewhere, "keep the tide tables in SQLite", set()),
+    "no git": (no_git, "keep the tide tables in SQLite", {".claude/settings.json"}),
+    "many transcripts": (many_transcripts, "keep the tide tables in SQLite", {".claude/settings.json"}),
+    "another language": (another_language, "Gezeitentafeln in SQLite", {".claude/settings.json"}),
+    "no assistant": (no_assistant, "There is nothing to ask yet", set()),
+    "an old home": (an_old_home, "Your last three decisions are:", set()),
+}
+
+
+@pytest.mark.parametrize(("make", "answered", "connected"), SHAPES.values(), ids=SHAPES)
+def test_setup_ends_well_on_a_home_as_people_have_it(make, answered, connected, home, ragmem):
+    make(home)
+    before = snapshot(home)
+    asked = ragmem("setup")
+    assert (asked.returncode, snapshot(home)) == (1, before)
+
+    done = ragmem("setup", "--yes")
+
+    assert (done.returncode, done.stdout.count("On this machine")) == (0, 1), done.stderr
+    assert answered in done.stdout
+    assert "What comes next" in done.stdout
+    written = {name for name, content in snapshot(home).items() if before.get(name) != content}
+    assert connected <= written
+    # Whatever was written was shown before, by its path.
+    assert all(f"~/{name}" in asked.stdout for name in written)
+    again = ragmem("setup", "--yes")
+    assert (again.returncode, "Everything is set up" in again.stdout) == (0, True)
+    assert answered in again.stdout
+
+
+def test_a_place_that_cannot_be_written_is_one_line_before_anything_is_done(home, ragmem):
+    only_codex(home)
+    (home / "memory").write_text("a file where the memory should lie")
+    before = snapshot(home)
+
+    refused = ragmem("setup", "--yes")
+
+    assert (refused.returncode, refused.stdout, snapshot(home)) == (3, "", before)
+    assert (
+        refused.stderr.splitlines()[0] == f'ragmem: the memory cannot lie in "{home}/memory": it is no folder'
+    )
+
+
+def test_a_dry_run_and_json_show_the_plan_and_change_nothing(home, ragmem):
+    only_codex(home)
+    before = snapshot(home)
+    shown = ragmem("setup", "--dry-run")
+    document = json.loads(ragmem("setup", "--dry-run", "--json").stdout)
+
+    assert (shown.returncode, snapshot(home)) == (0, before)
+    assert "read 1 session" in shown.stdout
+    assert "estimated" in shown.stdout
+    [codex] = document["assistants"]
+    assert (codex["assistant"], codex["sessions"]["files"], codex["connected"]) == ("codex", 1, "no")
+    assert (document["done"], document["repositories"]) == (False, [str(home / "repos" / "tide")])
+    assert {one["assistant"] for one in document["plan"]["connections"]} == {"codex"}
+    done = json.loads(ragmem("setup", "--yes", "--json").stdout)
+    assert (done["read"], done["answer"]["about"]) == (1, "decisions")
+    assert ragmem("setup", "--json").returncode == 2
+
+
+@pytest.mark.parametrize(("keys", "code"), [("n\n", 1), ("\x03", 130), ("y\n", 0)])
+def test_it_asks_once_and_takes_no_for_an_answer(keys, code, home):
+    only_codex(home)
+    shown = in_terminal("setup", keys=keys, after="Do this?")
+    assert (shown.code, (home / ".codex" / "hooks.json").exists()) == (code, code == 0)
+    assert shown.written.count("Do this?") == 1
+
+
+def test_what_is_left_out_is_left_out(home, ragmem):
+    monorepo(home)
+    before = snapshot(home)
+    done = ragmem("setup", "--yes", "--no-connect", "--no-completions", "--no-transcripts")
+    assert (done.returncode, snapshot(home)) == (0, before)
+    assert "Where do we" not in done.stdout
+    named = ragmem("setup", "codex", "--dry-run")
+    assert ("connect Codex" in named.stdout, "connect Claude Code" in named.stdout) == (True, False)
+    assert ragmem("setup", "codex", "--no-connect").returncode == 2
+
+
+def test_an_interrupted_setup_goes_on_where_it_was(home, ragmem):
+    (home / "repos" / "tide" / ".git").mkdir(parents=True)
+    claude(home, home / "repos" / "tide", *(session(f"5e55-{number:04}") for number in range(MANY)))
+    environ = {**os.environ, "RAGMEM_MODELS_BACKEND": "fake", "RAGMEM_STORE_BACKEND": "fake"}
+    running = subprocess.Popen(
+        [sys.executable, "-m", "ragmem", "setup", "--yes"],
+        env=environ,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    )
+    ends = time.monotonic() + 30
+    while not (home / "memory" / "data" / "memory.db").exists() and time.monotonic() < ends:
+        time.sleep(0.01)
+    running.send_signal(signal.SIGINT)
+    said = running.communicate()[1].decode()
+    assert running.returncode == 130
+    assert "run the same command again to go on" in said
+    assert not (home / ".claude" / "settings.json").exists()
+
+    done = ragmem("setup", "--yes")
+
+    assert (done.returncode, "connected Claude Code" in done.stdout) == (0, True), done.stderr
+    stored = json.loads(ragmem("inspect", "--json").stdout)["catalog"]
+    assert stored["source"] == {"transcripts": MANY}
+
+
+def test_versions_come_from_where_a_program_is_installed_or_what_it_says(home, ragmem, monkeypatch):
+    monkeypatch.setenv("PATH", f"{home}/bin:/usr/bin:/bin")
+    versions = home / "share" / "claude" / "versions" / "2.1.63"
+    package = home / "lib" / "node_modules" / "gemini-cli"
+    for path, text in (
+        (versions, "#!/bin/sh\nexit 1\n"),
+        (package / "dist" / "index.js", "#!/bin/sh\nexit 1\n"),
+        (home / "bin" / "codex", "#!/bin/sh\necho codex-cli 0.46.0\n"),
+        (home / "bin" / "copilot", "#!/bin/sh\nexit 1\n"),
+    ):
+        put(path, text).chmod(0o755)
+    put(package / "package.json", '{"name": "gemini-cli", "version": "0.9.1", "bin": "dist/index.js"}')
+    (home / "bin" / "claude").symlink_to(versions)
+    (home / "bin" / "gemini").symlink_to(package / "dist" / "index.js")
+
+    document = json.loads(ragmem("setup", "--dry-run", "--json").stdout)
+
+    assert {one["assistant"]: one["version"] for one in document["assistants"]} == {
+        "claude-code": "2.1.63",
+        "codex": "0.46.0",
+        "gemini": "0.9.1",
+        "copilot": "",
+    }
+
+
+def test_settings_that_cannot_be_read_are_named_and_the_rest_is_done(home, ragmem):
+    no_git(home)
+    only_codex(home)
+    put(home / ".codex" / "hooks.json", "{broken")
+    done = ragmem("setup", "--yes")
+    assert "note: Codex:" in done.stderr
+    assert (done.returncode, "connected Claude Code" in done.stdout) == (0, True)
+
+
+def test_without_a_memory_the_bare_command_offers_setup(home, ragmem):
+    assert "`ragmem setup`" in ragmem().stderr
+    no_git(home)
+    ragmem("setup", "--yes")
+    assert ragmem().stderr == ""
+
+
+def test_without_a_decision_the_latest_sessions_are_told(home, ragmem):
+    (home / "repos").mkdir()
+    claude(
+        home, home / "repos", session(said="The harbour bell rings at noon; `bell.py` reads the tide clock.")
+    )
+    done = ragmem("setup", "--yes")
+    assert "Your last memory is:" in done.stdout
+    assert ASKED.rstrip("?") in done.stdout or "bell.py" in done.stdout
+
+
+def test_a_ragmem_that_may_vanish_is_connected_to_nothing(home):
+    no_git(home)
+    cached = Program((f"{home}/.cache/uv/archive-v0/x/bin/ragmem",))
+    desk = ConnectContext(Places({}, home, home), cached, home / "memory" / "state", "2026-06-01T00:00:00Z")
+    with Ragmem.open(environ={"RAGMEM_HOME": str(home / "memory")}, home=home, cwd=home) as memory:
+        found = survey(memory.settings, memory.catalog, desk, home=home)
+        plan = plan_setup(
+            found,
+            memory.catalog,
+            desk,
+            sessions=True,
+            chosen=[one.assistant for one in found.assistants],
+            shell=None,
+            environ={},
+            home=home,
+        )
+    assert (plan.connections, plan.reads) == ((), True)
+    assert "may vanish" in plan.problems[0].reason

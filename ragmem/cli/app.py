@@ -23,28 +23,44 @@ class Entry:
 
 
 GROUPS: dict[str, dict[str, Entry]] = {
-    "Everyday": {
-        "query": Entry("ragmem.cli.query", "Find the memories that answer a question."),
+    "Start": {
+        "setup": Entry("ragmem.cli.setup", "Fill the memory and connect the assistants of this machine."),
+        "demo": Entry("ragmem.cli.demo", "Ask example notes three questions."),
         "seed": Entry("ragmem.cli.seed", "Bring the memory up to date with the sources on disk."),
+        "help": Entry("ragmem.cli.manual", "Read the documentation, without a network."),
+        "completions": Entry(
+            "ragmem.cli.completions", "Show and install completions for bash, zsh and fish."
+        ),
+    },
+    "Ask": {
+        "query": Entry("ragmem.cli.query", "Find the memories that answer a question."),
+        "context": Entry("ragmem.cli.context", "Print what a session should know when it begins."),
+        "check": Entry("ragmem.cli.check", "Check an assistant's answer against your rules."),
+    },
+    "Keep": {
         "ingest": Entry("ragmem.cli.ingest", "Store files, folders or standard input."),
         "record": Entry("ragmem.cli.record", "Store what a session learnt, as a record with fields."),
-        "feedback": Entry("ragmem.cli.feedback", "Rate whether a memory was useful."),
+        "import": Entry("ragmem.cli.import_", "Import an export, or the memory of another tool."),
         "approve": Entry("ragmem.cli.approve", "Accept or reject what waits for you before it counts."),
         "pin": Entry("ragmem.cli.pin", "Protect a memory from expiry and merging."),
+        "feedback": Entry("ragmem.cli.feedback", "Rate a memory as useful or not, or report a problem."),
+    },
+    "Look": {
         "inspect": Entry(
             "ragmem.cli.inspect.inspect", "Inspect the memory: numbers, memories, entities, settings."
         ),
         "projects": Entry("ragmem.cli.projects", "List, join, split, rename and move projects."),
-    },
-    "Assistants": {
-        "connect": Entry("ragmem.cli.connect", "Connect an assistant's hooks to this memory."),
-        "disconnect": Entry("ragmem.cli.disconnect", "Remove an assistant's hooks, and nothing else."),
-        "context": Entry("ragmem.cli.context", "Print what a session should know when it begins."),
-        "refresh": Entry("ragmem.cli.refresh", "Write proven memories into an assistant's memory file."),
-        "check": Entry("ragmem.cli.check", "Check an assistant's answer against your rules."),
         "agents": Entry("ragmem.cli.agents", "Show agents; send signals and messages, wait for events."),
     },
-    "Care": {
+    "Connect": {
+        "connect": Entry("ragmem.cli.connect", "Connect an assistant's hooks to this memory."),
+        "disconnect": Entry("ragmem.cli.disconnect", "Remove an assistant's hooks, and nothing else."),
+        "refresh": Entry("ragmem.cli.refresh", "Write proven memories into an assistant's memory file."),
+        "serve": Entry("ragmem.cli.serve", "Answer over HTTP on this machine."),
+        "mcp": Entry("ragmem.cli.mcp", "Answer an assistant over MCP, on standard input and output."),
+        "warm": Entry("ragmem.cli.warm", "Show or stop the process that answers hooks."),
+    },
+    "Maintain": {
         "doctor": Entry("ragmem.cli.doctor", "Find problems and repair them."),
         "gc": Entry("ragmem.cli.gc", "Archive what says nothing of its own, or undo that."),
         "forget": Entry("ragmem.cli.forget", "Remove memories: into the archive, or for good."),
@@ -52,22 +68,11 @@ GROUPS: dict[str, dict[str, Entry]] = {
         "backup": Entry("ragmem.cli.backup", "Write the whole home into one file and read it back."),
         "restore": Entry("ragmem.cli.restore", "Restore a backup; the former memory is kept."),
         "export": Entry("ragmem.cli.export", "Write the memory out as JSON Lines, whole and verbatim."),
-        "import": Entry("ragmem.cli.import_", "Import an export; a second import changes nothing."),
         "store": Entry("ragmem.cli.store", "Show where the memory is stored, or copy it elsewhere."),
-        "completions": Entry(
-            "ragmem.cli.completions", "Show and install completions for bash, zsh and fish."
-        ),
-    },
-    "Models": {
         "models": Entry("ragmem.cli.models.models", "Show the models, choose, fetch and try them."),
     },
-    "Serve": {
-        "serve": Entry("ragmem.cli.serve", "Answer over HTTP on this machine."),
-        "mcp": Entry("ragmem.cli.mcp", "Answer an assistant over MCP, on standard input and output."),
-        "warm": Entry("ragmem.cli.warm", "Show or stop the process that answers hooks."),
-    },
 }
-"""The commands by the titles of `ragmem --help` and the reference."""
+"""The commands by what a person wants: the titles of `ragmem --help` and the reference."""
 
 COMMANDS = {name: entry for entries in GROUPS.values() for name, entry in entries.items()}
 

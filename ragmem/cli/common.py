@@ -13,11 +13,14 @@ import orjson
 import typer
 
 from ragmem.api.memory import Ragmem
+from ragmem.cli.help import on_terminal
 from ragmem.cli.options import JsonOption
 from ragmem.errors import EXIT_OK, UsageError
 
 SCHEMA = 1
 """Schema number of the JSON documents, raised when a field changes its meaning, not when one is added."""
+
+SHOWN_GLOBS = 3
 
 
 def format_reason(reason: str, *, explain: bool) -> str:
@@ -103,6 +106,27 @@ def _escape(text: str) -> str:
     from ragmem.charts.widths import replace_controls
 
     return _STYLES.sub("\x1b[\\1m", replace_controls(text))
+
+
+def say_fitted(text: str, *, indent: int = 0) -> None:
+    """Write a line; on a terminal with colours wrapped, with further lines indented by `indent`."""
+    if not on_terminal():
+        say(text)
+        return
+    from ragmem.cli.terminal import write_line
+
+    write_line(_escape(text), indent=indent)
+
+
+def say_markdown(text: str) -> None:
+    """Write Markdown; on a terminal with colours it is rendered."""
+    if not on_terminal():
+        say(text)
+        return
+    from ragmem.charts.widths import replace_controls
+    from ragmem.cli.terminal import write_markdown
+
+    write_markdown(replace_controls(text))
 
 
 def style(text: str, codes: str) -> str:
@@ -226,12 +250,18 @@ def printable(text: str) -> str:
 
 
 def table(headers: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Write aligned columns, numbers to the right."""
+    """Write aligned columns, numbers to the right; on a terminal with colours they fit its width."""
     cells = [[_cell(value) for value in row] for row in rows]
     numeric = [
         bool(cells) and all(_is_number(row[column]) for row in cells if row[column])
         for column in range(len(headers))
     ]
+    if on_terminal():
+        from ragmem.charts.widths import replace_controls
+        from ragmem.cli.terminal import write_table
+
+        write_table(headers, [[replace_controls(cell) for cell in row] for row in cells], numeric=numeric)
+        return
     widths = [
         max(len(header), *(len(row[column]) for row in cells), 0) if cells else len(header)
         for column, header in enumerate(headers)
@@ -279,6 +309,12 @@ def plural(count: int, noun: str, nouns: str = "") -> str:
     return f"{count:,} {noun if count == 1 else nouns or noun + 's'}"
 
 
+def shown_globs(globs: Sequence[str]) -> str:
+    """Return the globs of a source for people; of many, only the first ones."""
+    more = len(globs) - SHOWN_GLOBS
+    return ", ".join(globs[:SHOWN_GLOBS]) + (f" and {more} more" if more > 0 else "")
+
+
 class Bar:
     """Progress on stderr: a bar on a terminal, nothing elsewhere."""
 
@@ -302,7 +338,7 @@ class Bar:
 
             self._live = Progress(
                 TextColumn("{task.description:<12}"),
-                BarColumn(bar_width=20),
+                BarColumn(20, style="dim", complete_style="magenta", finished_style="green"),
                 TimeElapsedColumn(),
                 TextColumn("left"),
                 TimeRemainingColumn(),

@@ -1,12 +1,23 @@
 """`ragmem context`: print what a session should know when it begins."""
 
+import re
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ragmem.cli.common import open_memory, say, say_json, select_projects, standard_input, tell
+from ragmem.cli.common import (
+    bold,
+    dim,
+    open_memory,
+    say_fitted,
+    say_json,
+    select_projects,
+    standard_input,
+    tell,
+)
+from ragmem.cli.help import on_terminal
 from ragmem.cli.options import AllOption, JsonOption, ProjectOption, QuietOption, SourcesFileOption
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.errors import EXIT_NO, EXIT_OK, UsageError
@@ -14,6 +25,9 @@ from ragmem.errors import EXIT_NO, EXIT_OK, UsageError
 if TYPE_CHECKING:
     from ragmem.api.memory import Ragmem
     from ragmem.services.context.context import Context
+
+_ORIGIN = re.compile(r"\[[a-z0-9]{6,}\] |</?ragmem-")
+"""How a line begins that names a memory, or that begins or ends a block."""
 
 MAX_PROMPT = 1024 * 1024
 """Bytes of a prompt that are read from standard input; the rest does not change the topic."""
@@ -145,13 +159,20 @@ def _ask_daemon(memory: "Ragmem", session: str, prompt: str, max_chars: int | No
 
 def _say_text(text: str, notes: Sequence[str], reason: str, *, quiet: bool, said: bool = False) -> int:
     if text and not said:
-        say(text)
+        _say_block(text)
     if not quiet:
         for note in notes:
             tell(f"note: {note}")
         if not text:
             tell(reason)
     return EXIT_OK if text else EXIT_NO
+
+
+def _say_block(text: str) -> None:
+    """Write a block for an assistant as it is; on a terminal its headings and origins stand out."""
+    for line in text.split("\n") if on_terminal() else [text]:
+        told = bold(line) if line.startswith("#") else dim(line) if _ORIGIN.match(line) else line
+        say_fitted(told)
 
 
 def _document(

@@ -1,11 +1,23 @@
 """`ragmem doctor`: find problems and repair them."""
 
+import os
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from ragmem import __version__
 from ragmem.api.memory import Ragmem
-from ragmem.cli.common import open_memory, plural, require_consent, say, say_json, table, tell
+from ragmem.cli.common import (
+    open_memory,
+    plural,
+    require_consent,
+    say,
+    say_json,
+    say_markdown,
+    table,
+    tell,
+)
 from ragmem.cli.options import DryRunOption, JsonOption, QuietOption, YesOption
 from ragmem.errors import EXIT_NO, ConfigError, UsageError
 from ragmem.services.doctor.repair import Step, plan
@@ -20,6 +32,7 @@ EPILOG = """\b
 Examples:
   ragmem doctor
   ragmem doctor --deep --json
+  ragmem doctor --updates
   ragmem doctor --repair --dry-run
   ragmem doctor --repair --yes
 
@@ -43,10 +56,15 @@ def doctor(
     read_only: Annotated[
         bool, typer.Option("--read-only", help="Write nothing, not even the temporary test memory.")
     ] = False,
+    updates: Annotated[
+        bool, typer.Option("--updates", help="Also ask the package index for a newer ragmem.")
+    ] = False,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> int:
     """Find problems and repair them."""
+    if repair and updates:
+        raise UsageError("--repair and --updates exclude each other", hint="ragmem doctor --updates")
     if repair and read_only:
         raise UsageError(
             "--repair and --read-only exclude each other", hint="ragmem doctor --repair --dry-run"
@@ -62,6 +80,8 @@ def doctor(
         return EXIT_NO
     with memory:
         report = memory.doctor.examine(deep=deep, read_only=read_only or (repair and dry_run))
+        if updates:
+            return _say_updates(report, home=memory.home, as_json=as_json, quiet=quiet)
         steps = plan(report) if repair else []
         if not steps:
             _say_report(report, as_json=as_json, quiet=quiet)
@@ -106,6 +126,23 @@ def _repair(memory: Ragmem, steps: list[Step], *, deep: bool, quiet: bool) -> tu
     return done, report
 
 
+def _say_updates(report: Report, *, home: Path, as_json: bool, quiet: bool) -> int:
+    """Show a report with what the package index says, and the part of the changelog that is known here."""
+    from ragmem.services.doctor.updates import ask_index
+
+    update = ask_index(os.environ, home=home)
+    report = Report((*report.checks, update.check))
+    if as_json:
+        told = {"index": update.index, "newest": update.newest, "changes": update.changes}
+        _say_json(report, [], updates={"installed": __version__, **told})
+        return report.exit_code
+    _say_report(report, as_json=False, quiet=quiet)
+    if update.changes:
+        say()
+        say_markdown(update.changes)
+    return report.exit_code
+
+
 def _say_report(report: Report, *, as_json: bool, quiet: bool) -> None:
     if as_json:
         _say_json(report, [])
@@ -118,7 +155,7 @@ def _say_report(report: Report, *, as_json: bool, quiet: bool) -> None:
         tell(f"{plural(len(report.failed), 'thing')} wrong")
 
 
-def _say_json(report: Report, steps: list[Step]) -> None:
+def _say_json(report: Report, steps: list[Step], **parts: Any) -> None:
     document: dict[str, Any] = {
         "schema": 1,
         "well": not report.failed,
@@ -131,4 +168,4 @@ def _say_json(report: Report, steps: list[Step]) -> None:
         document["repairs"] = [
             {"name": step.name or "backup", "what": step.what, "outcome": step.outcome} for step in steps
         ]
-    say_json(document)
+    say_json(document | parts)

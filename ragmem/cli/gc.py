@@ -16,6 +16,7 @@ from ragmem.cli.common import (
     plural,
     require_consent,
     say,
+    say_fitted,
     say_json,
     style,
     table,
@@ -430,12 +431,12 @@ def _say_cluster(cluster: PlanCluster, redactor: Redactor) -> None:
 
     say(f"{bold(cluster.id)}  {cluster.action}/{cluster.rule}")
     if cluster.statement:
-        say(f"  {'says':<6}  {redacted(cluster.statement)}")
-    say(redacted(line("kept", cluster.kept)))
+        say_fitted(f"  {'says':<6}  {redacted(cluster.statement)}", indent=10)
+    say_fitted(redacted(line("kept", cluster.kept)), indent=10)
     for one in cluster.hidden[:MOST_HIDDEN]:
-        say(redacted(line(_role(cluster), one.memory)))
+        say_fitted(redacted(line(_role(cluster), one.memory)), indent=10)
         if told := redacted(_differences(one)):
-            say(f"  {'':<6}  {told}")
+            say_fitted(f"  {'':<6}  {told}", indent=10)
     if len(cluster.hidden) > MOST_HIDDEN:
         say(dim(f"  and {len(cluster.hidden) - MOST_HIDDEN:,} more: ragmem gc --show {cluster.id}"))
     say()
@@ -482,22 +483,24 @@ def _say_plan(plan: Plan, clusters: Sequence[PlanCluster], *, everything: bool, 
         say()
     swept = {name: count for name, count in plan.sweep.items() if count}
     if swept:
-        say("no memory owns: " + ", ".join(f"{count:,} {name}" for name, count in swept.items()))
+        say_fitted("no memory owns: " + ", ".join(f"{count:,} {name}" for name, count in swept.items()))
     if plan.empty:
-        say(f"nothing to do: {plural(plan.memories, 'memory', 'memories')}, all in order")
+        say_fitted(f"nothing to do: {plural(plan.memories, 'memory', 'memories')}, all in order")
     else:
         after = plan.searched - plan.removal_count
-        say(f"searched by default: {plan.searched:,} memories now, {after:,} afterwards")
+        say_fitted(f"searched by default: {plan.searched:,} memories now, {after:,} afterwards")
     if plan.cards:
-        say(f"{plural(len(plan.cards), 'cluster')} of which the language model is to write a text")
+        say_fitted(f"{plural(len(plan.cards), 'cluster')} of which the language model is to write a text")
     if plan.uncompared:
-        say(
+        say_fitted(
             f"{plural(plan.uncompared, 'memory is', 'memories are')} not compared yet, and their projects"
             f" not aged{': ' + plan.note if plan.note else ''}"
         )
     if plan.expired:
         kept = plural(plan.expired, "memory has lain", "memories have lain")
-        say(f"{kept} in the archive for longer than archive.keep_days; `ragmem gc --history` shows the runs")
+        say_fitted(
+            f"{kept} in the archive for longer than archive.keep_days; `ragmem gc --history` shows the runs"
+        )
 
 
 def _confirm(plan: Plan, *, yes: bool) -> None:

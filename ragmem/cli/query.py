@@ -16,11 +16,14 @@ from ragmem.cli.common import (
     plural,
     printable,
     say,
+    say_fitted,
     say_json,
     select_projects,
     standard_input,
+    style,
     tell,
 )
+from ragmem.cli.help import on_terminal
 from ragmem.cli.options import (
     AllOption,
     CategoryOption,
@@ -67,6 +70,12 @@ Exit codes:
   4  --expand or --answer without a language model, or one that fails
   6  the store is damaged
 """
+
+INDENT = 3
+"""Columns before the lines below a title."""
+
+MARKED = "1;35"
+"""Bold and magenta, which is read on dark and on light."""
 
 MAX_INPUT = 4 * 1024 * 1024
 """Maximum bytes of standard input; a question has far fewer."""
@@ -301,7 +310,7 @@ def _tell_how(routed: "RoutedAnswer") -> None:
 
 def _say_found(routed: "RoutedAnswer", *, explain: bool, redactor: Redactor) -> None:
     for fact in routed.shown_facts:
-        say(f"{bold(fact.name)}  {fact.value}")
+        say_fitted(f"{bold(fact.name)}  {fact.value}", indent=INDENT)
     if routed.shown_facts:
         say()
     _say_matches(routed.answer, explain=explain, redactor=redactor)
@@ -310,20 +319,23 @@ def _say_found(routed: "RoutedAnswer", *, explain: bool, redactor: Redactor) -> 
 def _say_matches(answer: "Answer", *, explain: bool, redactor: Redactor) -> None:
     from ragmem.services.retrieval.shapes import explain_match
 
-    width = shutil.get_terminal_size((100, 24)).columns if sys.stdout.isatty() else 0
+    # With colours the lines are wrapped when they are written.
+    wraps = sys.stdout.isatty() and not on_terminal()
+    width = shutil.get_terminal_size((100, 24)).columns if wraps else 0
     for number, match in enumerate(answer.matches, start=1):
         for line in match_lines(match, number, answer.question.text, width=width, redactor=redactor):
-            say(line)
+            say_fitted(line, indent=INDENT)
         if explain:
             for line in explain_match(match, redactor):
-                say(f"   {dim(line)}")
+                say_fitted(f"   {dim(line)}", indent=INDENT)
         say()
 
 
 def match_lines(match: Match, number: int, question: str, *, width: int = 0, redactor: Redactor) -> list[str]:
     """Return the lines of a match: its title and score, its origin, and the sentences that answer.
 
-    The excerpt is wrapped to `width` characters; 0 for one line.
+    The words of the question are marked on a terminal with colours. The excerpt is wrapped to `width`
+    characters; 0 for one line.
     """
     from ragmem.services.context.session_line import session_line
     from ragmem.services.retrieval.excerpts import FIRST, FURTHER, excerpt
@@ -334,8 +346,21 @@ def match_lines(match: Match, number: int, question: str, *, width: int = 0, red
         found.append(f"   {dim(held)}")
     most = FIRST if number == 1 else FURTHER
     shown = printable(excerpt(match, question, most=most, redactor=redactor))
-    lines = textwrap.wrap(shown, max(40, width - 3)) if width else [shown]
+    lines = textwrap.wrap(shown, max(40, width - INDENT)) if width else [_mark(shown, question)]
     return found + [f"   {line}" for line in lines]
+
+
+def _mark(text: str, question: str) -> str:
+    """Return a text with the words of the question in bold and colour, on a terminal with colours."""
+    if not on_terminal():
+        return text
+    from ragmem.services.retrieval.excerpts import find_words
+
+    marked, last = "", 0
+    for start, end in find_words(text, question):
+        marked += text[last:start] + style(text[start:end], MARKED)
+        last = end
+    return marked + text[last:]
 
 
 def _origin(match: Match, redactor: Redactor) -> str:

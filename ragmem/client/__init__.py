@@ -1,6 +1,6 @@
 """Ask the warm process of a home within a deadline; start it once if it does not run.
 
-Import only modules that load fast: each prompt of an assistant pays for them. docs/warm.md describes the
+Import only modules that load fast: each prompt of an assistant pays for them. docs/serve.md describes the
 process.
 """
 

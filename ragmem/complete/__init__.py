@@ -65,6 +65,7 @@ FINDERS: dict[str, Callable[[str], Pairs]] = {
     "spec": _in_memory(completion.specs),
     "symbol": _in_memory(completion.symbols),
     "tag": _in_memory(completion.tags),
+    "topic": values.topics,
     "undone": _in_memory(completion.undone_merges),
 }
 """The completer of each KIND; each takes the prefix typed so far."""

@@ -103,3 +103,10 @@ def models(prefix: str) -> Pairs:
 def gc_rules(prefix: str) -> Pairs:
     """Return the rules of gc."""
     return [(rule, "") for rule in GC_RULES if rule.startswith(prefix)]
+
+
+def topics(prefix: str) -> Pairs:
+    """Return the pages of the documentation."""
+    folder = find_default("docs/README.md").parent
+    names = sorted(path.stem for path in folder.glob("*.md"))
+    return [(name, "") for name in names if name.startswith(prefix) and name != "README"]

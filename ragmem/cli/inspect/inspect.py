@@ -11,7 +11,9 @@ from ragmem.cli.common import (
     printable,
     run_default_command,
     say,
+    say_fitted,
     say_json,
+    say_markdown,
     size,
     table,
 )
@@ -86,9 +88,9 @@ def stats(as_json: JsonOption = False) -> int:
         say_json({"schema": 1, **found})
         return EXIT_OK
     catalog = found["catalog"]
-    say(f"{bold('home')}        {found['home']}  ({size(found['bytes'])})")
+    say_fitted(f"{bold('home')}        {found['home']}  ({size(found['bytes'])})", indent=12)
     if "database" in found:
-        say(f"{bold('database')}    {found['database']}")
+        say_fitted(f"{bold('database')}    {found['database']}", indent=12)
     total = catalog["total"]
     say(
         f"{bold('memories')}    {total['memories']:,}  in {total['chunks']:,} chunks,"
@@ -99,7 +101,7 @@ def stats(as_json: JsonOption = False) -> int:
     for part in ("state", "tier", "kind", "source", "project"):
         if catalog[part]:
             counts = ", ".join(f"{name} {count:,}" for name, count in list(catalog[part].items())[:12])
-            say(f"{bold(part.ljust(10))}  {counts}")
+            say_fitted(f"{bold(part.ljust(10))}  {counts}", indent=12)
     held = found["inbox"]
     if held["waiting"] or held["aside"]:
         since = f" since {held['since']}" if held["since"] else ""
@@ -111,6 +113,9 @@ def stats(as_json: JsonOption = False) -> int:
 
 
 app.command()(sources)
+
+BESIDE = 13
+"""Columns of a name, which the further lines of its value leave free."""
 
 _TOLD_APART = frozenset(
     {"text", "summary", "chunks", "id", "code", "superseded_by", "perhaps_outdated", "replaced", "life"}
@@ -162,21 +167,23 @@ def memory(
         if name in _TOLD_APART or value in ("", [], {}, False):
             continue
         shown = ", ".join(value) if isinstance(value, list) else value
-        say(f"{bold(name.ljust(12))} {shown!s}")
+        say_fitted(f"{bold(name.ljust(12))} {shown!s}", indent=BESIDE)
     if link := state.link:
-        say(f"{bold('state now'.ljust(12))} {superseded_line(link)}")
+        say_fitted(f"{bold('state now'.ljust(12))} {superseded_line(link)}", indent=BESIDE)
         because = opened.redactor.redact(link.reason)[0]
-        say(f"{bold('because'.ljust(12))} {because}")
+        say_fitted(f"{bold('because'.ljust(12))} {because}", indent=BESIDE)
     for former in state.replaced:
         told = printable(previous_version_line(former, opened.redactor))
-        say(f"{bold('replaces'.ljust(12))} {former.supersession.older[:12]}, {told}")
+        say_fitted(f"{bold('replaces'.ljust(12))} {former.supersession.older[:12]}, {told}", indent=BESIDE)
     say(f"{bold('chunks'.ljust(12))} {len(chunks)}")
     say_code(code_links)
     say_life(life)
     say_ageing(ageing)
     if found.summary:
-        say(f"\n{bold('summary')}\n{found.summary}")
-    say(f"\n{found.text}")
+        say(f"\n{bold('summary')}")
+        say_markdown(found.summary)
+    say()
+    say_markdown(found.text)
     return EXIT_OK
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ragmem.cli.common import bold, plural, say
+from ragmem.cli.common import bold, plural, say_fitted
 
 WIDTH = 12
 
@@ -31,14 +31,16 @@ def describe_life(life: Mapping[str, Any]) -> str:
 
 def say_life(life: Mapping[str, Any]) -> None:
     """Show the life of a memory, and the rule that decides about it."""
-    say(f"{bold('life'.ljust(WIDTH))} {describe_life(life)}")
-    say(f"{bold('rule'.ljust(WIDTH))} {life['action']}, {life['rule']}: {life['reason']}")
+    say_fitted(f"{bold('life'.ljust(WIDTH))} {describe_life(life)}", indent=WIDTH + 1)
+    told = f"{life['action']}, {life['rule']}: {life['reason']}"
+    say_fitted(f"{bold('rule'.ljust(WIDTH))} {told}", indent=WIDTH + 1)
 
 
 def say_ageing(ageing: Mapping[str, float]) -> None:
     """Show the effect of age on a memory's score: the terms of `query --explain`, with the half-life."""
-    say(
+    say_fitted(
         f"{bold('ageing'.ljust(WIDTH))} age_days={ageing['age_days']:g}"
         f"  half_life_days={ageing['half_life_days']:g}  recency={ageing['recency']:g}"
-        f"  age_factor={ageing['age_factor']:g}"
+        f"  age_factor={ageing['age_factor']:g}",
+        indent=WIDTH + 1,
     )

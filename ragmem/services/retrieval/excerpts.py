@@ -7,7 +7,8 @@ from ragmem.domain.model import Match
 from ragmem.domain.retrieval.sentences import Sentence, Span, rank_sentences, sentences_of
 from ragmem.domain.secrets.redaction import Redactor, Secret, cover
 from ragmem.domain.sessions.transcript import ANSWER_LABEL, QUESTION_LABEL, RESULT_HEADING
-from ragmem.domain.text.words import fold_words, stem
+from ragmem.domain.text.keywords import is_stop_word
+from ragmem.domain.text.words import fold_words, pairs, stem
 
 FIRST, FURTHER = 480, 240
 """Characters of the excerpt of the first match, and of each further one."""
@@ -160,3 +161,23 @@ def _around(line: str, question: str, most: int) -> str:
     start = line.rfind(" ", 0, first - most // 4) + 1
     part = line[start : start + most - 2].strip()
     return f"\u2026{part}" + ("\u2026" if start + most - 2 < len(line) else "")
+
+
+def find_words(text: str, question: str) -> list[Span]:
+    """Return where in a text words of the question stand, in any form of theirs, in order.
+
+    Stop words are left out. In scripts without spaces these are the pairs of letters of the question.
+    """
+    asked = {stem(word) for word in fold_words(question) if not is_stop_word(word)}
+    asked_pairs = set(pairs(question))
+    found: list[Span] = []
+    for run in _WORD.finditer(text):
+        known = asked_pairs.intersection(pairs(run[0]))
+        if not known and asked.intersection(map(stem, fold_words(run[0]))) and not pairs(run[0]):
+            found.append(run.span())
+        for place in range(run.start(), run.end() - 1) if known else ():
+            if text[place : place + 2] in known:
+                # Pairs overlap: the second begins with the last letter of the first.
+                start = found.pop()[0] if found and found[-1][1] > place else place
+                found.append((start, place + 2))
+    return found

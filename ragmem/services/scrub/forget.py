@@ -248,7 +248,7 @@ def refuse_large(planned: Plan, *, allow_large: bool) -> None:
     if planned.large and not allow_large:
         raise UsageError(
             f"this would forget {len(planned.going)} of {planned.total} memories, which is more than half",
-            hint="look at them with --dry-run; docs/forget.md explains how to allow it",
+            hint="look at them with --dry-run; docs/lifecycle.md explains how to allow it",
         )
 
 

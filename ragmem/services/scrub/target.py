@@ -300,7 +300,7 @@ def scrub_target(
     if len(pattern) < MIN_PATTERN and not force:
         raise UsageError(
             f"the pattern has fewer than {MIN_PATTERN} characters, which occur in many words",
-            hint=f"give {MIN_PATTERN} or more; docs/scrub.md explains shorter ones",
+            hint=f"give {MIN_PATTERN} or more; docs/secrets.md explains shorter ones",
         )
     whole = [one for one in redactor.find(pattern) if (one.start, one.end) == (0, len(pattern))]
     return ScrubTarget(redactor, values={pattern: whole[0].kind if whole else DEFAULT_KIND})

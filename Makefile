@@ -12,7 +12,7 @@ TEST_OPTIONS ?= -n 3 --dist worksteal
 # Tests that start few processes and need no model.
 QUICK_TESTS  := tests/domain tests/services/wiring tests/hooks/test_events_of_assistants.py tests/test_config.py tests/test_docs.py tests/test_front_door.py
 
-.PHONY: help install dev demo test quick search check format bench completions web wheel sdist sbom quickstart clean
+.PHONY: help install dev demo test quick search check format site bench completions web wheel sdist sbom quickstart clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /|/' | awk -F'|' '{printf "make %-12s %s\n", $$1, $$2}'
@@ -36,8 +36,9 @@ install: $(VENV)/.installed ## Install ragmem into .venv
 
 dev: $(VENV)/.dev ## Install ragmem with everything that the tests exercise
 
-demo: $(VENV)/.installed ## Seed the example home, ask three questions, look inside
-	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo.sh "$(CURDIR)/$(DEMO)"
+demo: $(VENV)/.installed ## Seed the example home and ask it three questions
+	@rm -rf $(DEMO)
+	@$(BIN)/ragmem demo --keep $(DEMO)
 
 test: $(VENV)/.dev check ## Run the quality gates and all tests
 	$(BIN)/python -m pytest $(TEST_OPTIONS)
@@ -68,6 +69,10 @@ completions: $(VENV)/.dev ## Write the completions and all generated pages anew
 
 web: ## Build the page of `ragmem serve` from web/ (needs Node 20 and npm; users need neither)
 	cd web && npm ci --no-audit --no-fund && npm run build
+
+site: $(VENV)/.pip ## Build the documentation into site/, searchable
+	$(BIN)/python -m pip install --quiet --group docs
+	$(BIN)/zensical build --clean
 
 bench: $(VENV)/.dev ## Run the benchmarks (DATA=folder of the evaluation sets)
 	$(BIN)/python benchmarks/retrieval.py --data $(DATA)

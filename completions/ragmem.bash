@@ -95,15 +95,15 @@ _ragmem_folders() {
 
 _ragmem_is_command() {
     case "$1:$2" in
-        ":query"|":seed"|":ingest"|":record"|":feedback"|":approve"|":pin"|":inspect"|":projects"|":connect"|":disconnect"|":context"|":refresh"|":check"|":agents"|":doctor"|":gc"|":forget"|":scrub"|":backup"|":restore"|":export"|":import"|":store"|":completions"|":models"|":serve"|":mcp"|":warm") : ;;
+        ":setup"|":demo"|":seed"|":help"|":completions"|":query"|":context"|":check"|":ingest"|":record"|":import"|":approve"|":pin"|":feedback"|":inspect"|":projects"|":agents"|":connect"|":disconnect"|":refresh"|":serve"|":mcp"|":warm"|":doctor"|":gc"|":forget"|":scrub"|":backup"|":restore"|":export"|":store"|":models") : ;;
+        "completions:show"|"completions:install") : ;;
         "approve:list"|"approve:show"|"approve:accept"|"approve:reject"|"approve:draft") : ;;
         "inspect:stats"|"inspect:sources"|"inspect:memory"|"inspect:explore"|"inspect:memories"|"inspect:connections"|"inspect:history"|"inspect:entities"|"inspect:entity"|"inspect:path"|"inspect:communities"|"inspect:timeline"|"inspect:merges"|"inspect:graph"|"inspect:records"|"inspect:code"|"inspect:impact"|"inspect:lifecycle"|"inspect:plots"|"inspect:report"|"inspect:injections"|"inspect:queue"|"inspect:transcripts"|"inspect:config"|"inspect:usage"|"inspect:log"|"inspect:runs") : ;;
         "projects:list"|"projects:join"|"projects:split"|"projects:rename"|"projects:move"|"projects:assign") : ;;
         "agents:show"|"agents:heartbeat"|"agents:signal"|"agents:messages"|"agents:acknowledge"|"agents:publish"|"agents:events"|"agents:forget") : ;;
-        "store:show"|"store:migrate") : ;;
-        "completions:show"|"completions:install") : ;;
-        "models:list"|"models:use"|"models:resume"|"models:pull"|"models:remove"|"models:bundle"|"models:test") : ;;
         "warm:status"|"warm:stop") : ;;
+        "store:show"|"store:migrate") : ;;
+        "models:list"|"models:use"|"models:resume"|"models:pull"|"models:remove"|"models:bundle"|"models:test") : ;;
         *) return 1 ;;
     esac
 }
@@ -111,11 +111,19 @@ _ragmem_is_command() {
 _ragmem_options() {
     case "$1" in
         "") _ragmem_words --version --offline -h --help ;;
-        "query") _ragmem_words -n --limit -k --kind -s --source -p --project --spec -t --tag --type --category --since --until -a --all -m --mode -r --route --expand --nearest --history --all-tiers --all-branches --session --explain --json --jsonl --ids --context -b --budget --max-chars --answer -q --quiet --sources -h --help ;;
+        "setup") _ragmem_words --no-connect --no-transcripts --no-completions --dry-run -y --yes --json -h --help ;;
+        "demo") _ragmem_words --keep -h --help ;;
         "seed") _ragmem_words -s --source --dry-run --check --rebuild --no-llm --no-wait --background --explain --json -q --quiet --sources --expect --junit --github --write-expect -h --help ;;
+        "help") _ragmem_words --json -h --help ;;
+        "completions") _ragmem_words --json -h --help ;;
+        "completions show") _ragmem_words -h --help ;;
+        "completions install") _ragmem_words --edit-rc --remove --dry-run --json -h --help ;;
+        "query") _ragmem_words -n --limit -k --kind -s --source -p --project --spec -t --tag --type --category --since --until -a --all -m --mode -r --route --expand --nearest --history --all-tiers --all-branches --session --explain --json --jsonl --ids --context -b --budget --max-chars --answer -q --quiet --sources -h --help ;;
+        "context") _ragmem_words -b --budget --max-chars -p --project -a --all --session --prompt --json -q --quiet --sources -h --help ;;
+        "check") _ragmem_words --rules --judge --no-judge --session --agent --for --list-rules --history --json -q --quiet -h --help ;;
         "ingest") _ragmem_words -k --kind -t --tag -p --project --spec --at --title --buffer --text --type --session --agent --jsonl --drain --code --rebuild -y --yes --dry-run --explain --json -q --quiet -h --help ;;
         "record") _ragmem_words -f --field -t --tag -p --project --spec --at --dry-run --json -q --quiet -h --help ;;
-        "feedback") _ragmem_words --session --json -h --help ;;
+        "import") _ragmem_words --from --keep --dry-run --json -q --quiet -h --help ;;
         "approve") _ragmem_words --json -h --help ;;
         "approve list") _ragmem_words -p --project -a --all --state -n --limit --json -h --help ;;
         "approve show") _ragmem_words --json -h --help ;;
@@ -123,6 +131,7 @@ _ragmem_options() {
         "approve reject") _ragmem_words --json -h --help ;;
         "approve draft") _ragmem_words -p --project -a --all --json -h --help ;;
         "pin") _ragmem_words --off --json -h --help ;;
+        "feedback") _ragmem_words --session --report -o --out --dry-run -y --yes --json -h --help ;;
         "inspect") _ragmem_words --json -h --help ;;
         "inspect stats") _ragmem_words --json -h --help ;;
         "inspect sources") _ragmem_words --json --sources -h --help ;;
@@ -158,11 +167,6 @@ _ragmem_options() {
         "projects rename") _ragmem_words --dry-run --json -h --help ;;
         "projects move") _ragmem_words --dry-run --json -h --help ;;
         "projects assign") _ragmem_words --to --named --dry-run --json -q --quiet -h --help ;;
-        "connect") _ragmem_words --all --scope --no-mcp --dry-run --json -q --quiet -h --help ;;
-        "disconnect") _ragmem_words --all --scope --dry-run --json -q --quiet -h --help ;;
-        "context") _ragmem_words -b --budget --max-chars -p --project -a --all --session --prompt --json -q --quiet --sources -h --help ;;
-        "refresh") _ragmem_words --file --for -p --project --max-lines --dry-run --check --json -q --quiet -h --help ;;
-        "check") _ragmem_words --rules --judge --no-judge --session --agent --for --list-rules --history --json -q --quiet -h --help ;;
         "agents") _ragmem_words --json -h --help ;;
         "agents show") _ragmem_words --json -h --help ;;
         "agents heartbeat") _ragmem_words --status --task --progress --json -h --help ;;
@@ -172,20 +176,24 @@ _ragmem_options() {
         "agents publish") _ragmem_words --from -h --help ;;
         "agents events") _ragmem_words --type --after --wait -f --follow --json -h --help ;;
         "agents forget") _ragmem_words -h --help ;;
-        "doctor") _ragmem_words --deep --repair --dry-run -y --yes --read-only --json -q --quiet -h --help ;;
+        "connect") _ragmem_words --all --scope --no-mcp --dry-run --json -q --quiet -h --help ;;
+        "disconnect") _ragmem_words --all --scope --dry-run --json -q --quiet -h --help ;;
+        "refresh") _ragmem_words --file --for -p --project --max-lines --dry-run --check --json -q --quiet -h --help ;;
+        "serve") _ragmem_words --host --port --allow-remote --open --print-token --new-token --log-format --log-level --install --uninstall --dry-run -q --quiet -h --help ;;
+        "mcp") _ragmem_words --profile --project --structured -h --help ;;
+        "warm") _ragmem_words --json -h --help ;;
+        "warm status") _ragmem_words --json -h --help ;;
+        "warm stop") _ragmem_words -h --help ;;
+        "doctor") _ragmem_words --deep --repair --dry-run -y --yes --read-only --updates --json -q --quiet -h --help ;;
         "gc") _ragmem_words --missing --undo --run --restore --purge --history -n --limit --show --only -p --project --all --budget --enable-idle --disable-idle --dry-run -y --yes --allow-large --json -q --quiet --sources -h --help ;;
         "forget") _ragmem_words -s --source -p --project --ingest --undo --purge --dry-run -y --yes --allow-large --json -q --quiet -h --help ;;
         "scrub") _ragmem_words -E --regex --backups --allow-large -f --force -y --yes --dry-run --json -q --quiet -h --help ;;
         "backup") _ragmem_words --keep -l --list -f --force --dry-run --json -q --quiet -h --help ;;
         "restore") _ragmem_words -y --yes --dry-run --json -q --quiet -h --help ;;
         "export") _ragmem_words -p --project -s --source -k --kind --since -f --force --dry-run --json -q --quiet -h --help ;;
-        "import") _ragmem_words --keep --dry-run --json -q --quiet -h --help ;;
         "store") _ragmem_words --json -h --help ;;
         "store show") _ragmem_words --json -h --help ;;
         "store migrate") _ragmem_words --to --url --merge --dry-run --json -q --quiet -h --help ;;
-        "completions") _ragmem_words --json -h --help ;;
-        "completions show") _ragmem_words -h --help ;;
-        "completions install") _ragmem_words --edit-rc --remove --dry-run --json -h --help ;;
         "models") _ragmem_words --json -h --help ;;
         "models list") _ragmem_words --json -h --help ;;
         "models use") _ragmem_words --language --url --dimensions --key-variable --no-test --wait --dry-run --json -q --quiet -h --help ;;
@@ -194,17 +202,17 @@ _ragmem_options() {
         "models remove") _ragmem_words -y --yes --dry-run --json -h --help ;;
         "models bundle") _ragmem_words --with --extras --no-wheels --wheels --platform --python-version --verify -f --force --dry-run --json -q --quiet -h --help ;;
         "models test") _ragmem_words --language --json -q --quiet -h --help ;;
-        "serve") _ragmem_words --host --port --allow-remote --open --print-token --new-token --log-format --log-level --install --uninstall --dry-run -q --quiet -h --help ;;
-        "mcp") _ragmem_words --profile --project --structured -h --help ;;
-        "warm") _ragmem_words --json -h --help ;;
-        "warm status") _ragmem_words --json -h --help ;;
-        "warm stop") _ragmem_words -h --help ;;
     esac
 }
 
 # Sets what completes the value of an option; an option without value sets nothing.
 _ragmem_value() {
     case "$1:$2" in
+        "demo:--keep") action=_ragmem_files ;;
+        "seed:-s"|"seed:--source") action='_ragmem_known source' ;;
+        "seed:--sources") action=_ragmem_files ;;
+        "seed:--expect") action=_ragmem_files ;;
+        "seed:--junit") action=_ragmem_files ;;
         "query:-n"|"query:--limit") action=: ;;
         "query:-k"|"query:--kind") action='_ragmem_words preference architecture error research general' ;;
         "query:-s"|"query:--source") action='_ragmem_known source' ;;
@@ -221,10 +229,16 @@ _ragmem_value() {
         "query:-b"|"query:--budget") action=: ;;
         "query:--max-chars") action=: ;;
         "query:--sources") action=_ragmem_files ;;
-        "seed:-s"|"seed:--source") action='_ragmem_known source' ;;
-        "seed:--sources") action=_ragmem_files ;;
-        "seed:--expect") action=_ragmem_files ;;
-        "seed:--junit") action=_ragmem_files ;;
+        "context:-b"|"context:--budget") action=: ;;
+        "context:--max-chars") action=: ;;
+        "context:-p"|"context:--project") action='_ragmem_known project' ;;
+        "context:--session") action='_ragmem_known session' ;;
+        "context:--prompt") action=: ;;
+        "context:--sources") action=_ragmem_files ;;
+        "check:--rules") action=_ragmem_files ;;
+        "check:--session") action='_ragmem_known session' ;;
+        "check:--agent") action=: ;;
+        "check:--for") action='_ragmem_words claude-code codex cursor gemini opencode copilot' ;;
         "ingest:-k"|"ingest:--kind") action='_ragmem_words preference architecture error research general' ;;
         "ingest:-t"|"ingest:--tag") action='_ragmem_known tag' ;;
         "ingest:-p"|"ingest:--project") action='_ragmem_known project' ;;
@@ -240,12 +254,15 @@ _ragmem_value() {
         "record:-p"|"record:--project") action='_ragmem_known project' ;;
         "record:--spec") action='_ragmem_known spec' ;;
         "record:--at") action=: ;;
-        "feedback:--session") action='_ragmem_known session' ;;
+        "import:--from") action='_ragmem_words claude-mem mem0 basic-memory mcp-memory-service mempalace chatgpt claude-ai cursor opencode' ;;
+        "import:--keep") action='_ragmem_words newer existing incoming' ;;
         "approve list:-p"|"approve list:--project") action='_ragmem_known project' ;;
         "approve list:--state") action='_ragmem_words proposed accepted rejected' ;;
         "approve list:-n"|"approve list:--limit") action=: ;;
         "approve accept:--to") action=_ragmem_folders ;;
         "approve draft:-p"|"approve draft:--project") action='_ragmem_known project' ;;
+        "feedback:--session") action='_ragmem_known session' ;;
+        "feedback:-o"|"feedback:--out") action=_ragmem_files ;;
         "inspect sources:--sources") action=_ragmem_files ;;
         "inspect explore:--theme") action='_ragmem_words auto dark light' ;;
         "inspect memories:-k"|"inspect memories:--kind") action='_ragmem_words preference architecture error research general' ;;
@@ -317,22 +334,6 @@ _ragmem_value() {
         "inspect runs:-n"|"inspect runs:--limit") action=: ;;
         "projects split:--name") action=: ;;
         "projects assign:--to") action='_ragmem_known project' ;;
-        "connect:--scope") action='_ragmem_words user project' ;;
-        "disconnect:--scope") action='_ragmem_words user project' ;;
-        "context:-b"|"context:--budget") action=: ;;
-        "context:--max-chars") action=: ;;
-        "context:-p"|"context:--project") action='_ragmem_known project' ;;
-        "context:--session") action='_ragmem_known session' ;;
-        "context:--prompt") action=: ;;
-        "context:--sources") action=_ragmem_files ;;
-        "refresh:--file") action=_ragmem_files ;;
-        "refresh:--for") action='_ragmem_words claude-code codex cursor gemini opencode copilot' ;;
-        "refresh:-p"|"refresh:--project") action='_ragmem_known project' ;;
-        "refresh:--max-lines") action=: ;;
-        "check:--rules") action=_ragmem_files ;;
-        "check:--session") action='_ragmem_known session' ;;
-        "check:--agent") action=: ;;
-        "check:--for") action='_ragmem_words claude-code codex cursor gemini opencode copilot' ;;
         "agents heartbeat:--status") action=: ;;
         "agents heartbeat:--task") action=: ;;
         "agents heartbeat:--progress") action=: ;;
@@ -343,6 +344,18 @@ _ragmem_value() {
         "agents events:--type") action='_ragmem_known event' ;;
         "agents events:--after") action=: ;;
         "agents events:--wait") action=: ;;
+        "connect:--scope") action='_ragmem_words user project' ;;
+        "disconnect:--scope") action='_ragmem_words user project' ;;
+        "refresh:--file") action=_ragmem_files ;;
+        "refresh:--for") action='_ragmem_words claude-code codex cursor gemini opencode copilot' ;;
+        "refresh:-p"|"refresh:--project") action='_ragmem_known project' ;;
+        "refresh:--max-lines") action=: ;;
+        "serve:--host") action=: ;;
+        "serve:--port") action=: ;;
+        "serve:--log-format") action='_ragmem_words text json' ;;
+        "serve:--log-level") action='_ragmem_words debug info warning error' ;;
+        "mcp:--profile") action='_ragmem_words default full' ;;
+        "mcp:--project") action=_ragmem_folders ;;
         "gc:--run") action='_ragmem_hinted run' ;;
         "gc:--restore") action='_ragmem_hinted archived' ;;
         "gc:-n"|"gc:--limit") action=: ;;
@@ -361,7 +374,6 @@ _ragmem_value() {
         "export:-s"|"export:--source") action='_ragmem_known source' ;;
         "export:-k"|"export:--kind") action='_ragmem_words preference architecture error research general' ;;
         "export:--since") action=: ;;
-        "import:--keep") action='_ragmem_words newer existing incoming' ;;
         "store migrate:--to") action='_ragmem_words sqlite json postgres custom' ;;
         "store migrate:--url") action=: ;;
         "models use:--url") action=: ;;
@@ -374,28 +386,29 @@ _ragmem_value() {
         "models bundle:--wheels") action=_ragmem_folders ;;
         "models bundle:--platform") action=: ;;
         "models bundle:--python-version") action=: ;;
-        "serve:--host") action=: ;;
-        "serve:--port") action=: ;;
-        "serve:--log-format") action='_ragmem_words text json' ;;
-        "serve:--log-level") action='_ragmem_words debug info warning error' ;;
-        "mcp:--profile") action='_ragmem_words default full' ;;
-        "mcp:--project") action=_ragmem_folders ;;
     esac
 }
 
 # Sets what completes an argument: $1 the command, $2 how many arguments stand before it.
 _ragmem_argument() {
     case "$1:$2" in
-        ":0") _ragmem_words query seed ingest record feedback approve pin inspect projects connect disconnect context refresh check agents doctor gc forget scrub backup restore export import store completions models serve mcp warm ;;
+        ":0") _ragmem_words setup demo seed help completions query context check ingest record import approve pin feedback inspect projects agents connect disconnect refresh serve mcp warm doctor gc forget scrub backup restore export store models ;;
+        "setup:"*) action='_ragmem_words claude-code codex cursor gemini opencode copilot' ;;
+        "help:"*) action='_ragmem_known topic' ;;
+        "completions:0") _ragmem_words show install ;;
+        "completions show:0") action='_ragmem_words bash zsh fish' ;;
+        "completions install:0") action='_ragmem_words bash zsh fish' ;;
+        "check:0") action=_ragmem_files ;;
         "ingest:"*) action=_ragmem_files ;;
         "record:0") action='_ragmem_words session_insight codebase_discovery pattern gotcha task_outcome root_cause user_correction knowledge episode' ;;
-        "feedback:0") action='_ragmem_hinted memory' ;;
-        "feedback:1") action='_ragmem_words good bad' ;;
+        "import:0") action=_ragmem_files ;;
         "approve:0") _ragmem_words list show accept reject draft ;;
         "approve show:0") action='_ragmem_known proposal' ;;
         "approve accept:"*) action='_ragmem_known proposal' ;;
         "approve reject:"*) action='_ragmem_known proposal' ;;
         "pin:0") action='_ragmem_hinted memory' ;;
+        "feedback:0") action='_ragmem_hinted memory' ;;
+        "feedback:1") action='_ragmem_words good bad' ;;
         "inspect:0") _ragmem_words stats sources memory explore memories connections history entities entity path communities timeline merges graph records code impact lifecycle plots report injections queue transcripts config usage log runs ;;
         "inspect memory:0") action='_ragmem_hinted memory' ;;
         "inspect connections:0") action='_ragmem_hinted memory' ;;
@@ -418,9 +431,6 @@ _ragmem_argument() {
         "projects move:0") action='_ragmem_known folder' ;;
         "projects move:1") action=_ragmem_files ;;
         "projects assign:"*) action='_ragmem_hinted memory' ;;
-        "connect:"*) action='_ragmem_words claude-code codex cursor gemini opencode copilot' ;;
-        "disconnect:"*) action='_ragmem_words claude-code codex cursor gemini opencode copilot' ;;
-        "check:0") action=_ragmem_files ;;
         "agents:0") _ragmem_words show heartbeat signal messages acknowledge publish events forget ;;
         "agents heartbeat:0") action='_ragmem_known agent' ;;
         "agents signal:0") action='_ragmem_words stop pause resume message' ;;
@@ -429,22 +439,20 @@ _ragmem_argument() {
         "agents acknowledge:0") action='_ragmem_known agent' ;;
         "agents publish:0") action='_ragmem_known event' ;;
         "agents forget:0") action='_ragmem_known agent' ;;
+        "connect:"*) action='_ragmem_words claude-code codex cursor gemini opencode copilot' ;;
+        "disconnect:"*) action='_ragmem_words claude-code codex cursor gemini opencode copilot' ;;
+        "warm:0") _ragmem_words status stop ;;
         "forget:"*) action='_ragmem_hinted memory' ;;
         "backup:0") action=_ragmem_files ;;
         "restore:0") action=_ragmem_files ;;
         "export:0") action=_ragmem_files ;;
-        "import:0") action=_ragmem_files ;;
         "store:0") _ragmem_words show migrate ;;
-        "completions:0") _ragmem_words show install ;;
-        "completions show:0") action='_ragmem_words bash zsh fish' ;;
-        "completions install:0") action='_ragmem_words bash zsh fish' ;;
         "models:0") _ragmem_words list use resume pull remove bundle test ;;
         "models use:0") action='_ragmem_known model' ;;
         "models pull:0") action='_ragmem_known model' ;;
         "models remove:0") action='_ragmem_known model' ;;
         "models bundle:0") action=_ragmem_files ;;
         "models test:"*) action='_ragmem_known model' ;;
-        "warm:0") _ragmem_words status stop ;;
     esac
 }
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # PostToolUseFailure: after a command failed: tells the known fix.
-# Wire it yourself where `ragmem connect` is not to your liking (docs/connect.md). It always exits 0, and says
+# Wire it yourself where `ragmem connect` is not to your liking (docs/assistants.md). It always exits 0, and says
 # nothing where ragmem is missing or takes too long. $1 names the assistant: claude-code, unless you say another.
 command -v ragmem >/dev/null 2>&1 || exit 0
 set -- hook PostToolUseFailure --for "${1:-claude-code}"

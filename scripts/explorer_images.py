@@ -87,11 +87,13 @@ async def _walk(folder: Path) -> None:
                         await app.workers.wait_for_complete()
                         await pilot.pause()
                     path = IMAGES / f"explorer-{name}.svg"
-                    path.write_text(_plain(app.export_screenshot(title="ragmem inspect")), encoding="utf-8")
+                    path.write_text(
+                        drop_fonts(app.export_screenshot(title="ragmem inspect")), encoding="utf-8"
+                    )
                     print(path.relative_to(ROOT))
 
 
-def _plain(picture: str) -> str:
+def drop_fonts(picture: str) -> str:
     """Return a picture that fetches no font."""
     without = re.sub(r"\s*@font-face\s*\{.*?\}", "", picture, flags=re.DOTALL)
     return re.sub(r"font-family:[^;]*;", f"font-family: {FONTS};", without).rstrip() + "\n"

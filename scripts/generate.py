@@ -1,4 +1,4 @@
-"""Write completions/, the help and the pages of docs/ that are made from the code; or `--check` them."""
+"""Write completions/, the help, the plug-ins and the pages made from the code; or `--check` them."""
 
 import sys
 import tempfile
@@ -13,6 +13,7 @@ from generating.manual import manual_page
 from generating.measurements import marked, pages
 from generating.operations import operations_page
 from generating.pictures import ageing_picture, decay_picture, score_picture, weights_picture
+from generating.plugins import plugin_files
 from generating.reference import reference
 from generating.tools import tools_page
 from generating.tree import read_tree
@@ -27,13 +28,14 @@ WRITERS = {
     "ragmem/cli/help.tsv": help_lines,
     "docs/cli.md": reference,
     "docs/ragmem.1": manual_page,
-    "docs/tools.md": tools_page,
+    "docs/mcp.md": tools_page,
     "docs/api.md": operations_page,
     "docs/images/decay.svg": decay_picture,
     "docs/images/score-over-age.svg": score_picture,
     "docs/images/score-over-weights.svg": weights_picture,
     "docs/images/ageing.svg": ageing_picture,
     "docs/configuration.md": configuration_page,
+    **{name: lambda _, text=text: text for name, text in plugin_files().items()},
 }
 
 
@@ -62,6 +64,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def write_whole(path: Path, text: str) -> None:
     """Write a file that is at no moment empty or half there, even where two runs write it at once."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".generate-", dir=path.parent) as folder:
         beside = Path(folder, path.name)
         beside.write_text(text, encoding="utf-8")

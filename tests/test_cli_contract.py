@@ -12,6 +12,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from foreign_stores import chatgpt_conversation, unpack, zip_of
 from openpyxl import Workbook
 from reportlab.pdfgen.canvas import Canvas
 
@@ -73,6 +74,7 @@ READING = {
         ["seed", "--dry-run"],
         {"dry_run", "would_change", "sources", "problems", "decisions"},
     ),
+    "setup --dry-run": (["setup", "--dry-run"], {"done", "assistants", "sources", "repositories", "plan"}),
     "ingest --dry-run": (["ingest", "--dry-run", "notes"], {"dry_run", "memories", "problems"}),
     "gc --dry-run": (["gc", "--dry-run"], {"clusters", "dry_run", "items", "sweep", "memories"}),
     "inspect": (["inspect"], {"catalog", "store", "home", "bytes"}),
@@ -207,6 +209,7 @@ ERRORS = {
     "a copy to a place without address": (["store", "migrate", "--to", "postgres"], 2, '"postgres"'),
     "an address for another profile": (["store", "migrate", "--to", "json", "--url", "x"], 2, "--url"),
     "an import of what is none": (["import", "notes/driver.md"], 3, "driver.md"),
+    "an import from what is no store": (["import", "--from", "cursor", "notes/driver.md"], 3, "driver.md"),
 }
 
 
@@ -384,6 +387,9 @@ def lay_out(line, folder):
     for path in rules:
         path.write_text("- **no-apologies**: never say `sorry`\n")
     (folder / "ragmem-expect.toml").write_text("[sources.memory]\nfiles = 0\n")
+    if "--from" in line:
+        unpack("claude-mem.db.gz", Path.home() / ".claude-mem")
+        zip_of(folder / "export.zip", {"conversations.json": [chatgpt_conversation()]})
     if ".pdf" in line:
         canvas = Canvas(str(folder / "report.pdf"))
         canvas.drawString(72, 720, "The pump was replaced because its seal leaked.")

@@ -14,6 +14,7 @@ ROOT = Path(__file__).resolve().parents[1]
 # Imported, and brought by a declared package whose own interface it is.
 BROUGHT = {
     "h11": "uvicorn",
+    "markdown-it-py": "rich",
     "pydantic": "fastapi",
     "starlette": "fastapi",
 }

@@ -1,4 +1,4 @@
-"""The short version of the kill driver; docs/reliability.md has the long one's table."""
+"""The short version of the kill driver; docs/backup.md has the long one's table."""
 
 import json
 import os

@@ -146,6 +146,13 @@ def test_every_module_of_the_package_is_in_it_and_nothing_else(names, checkout):
     package = files | {
         "ragmem/defaults/sources.toml",
         "ragmem/defaults/decay.json",
+        "ragmem/defaults/CHANGELOG.md",
+        *(f"ragmem/defaults/docs/{path.name}" for path in (checkout / "docs").glob("*.md")),
+        *(
+            f"ragmem/defaults/{path.relative_to(checkout).as_posix()}"
+            for path in (checkout / "examples/home").rglob("*")
+            if path.is_file()
+        ),
     }
     others = {name for name in names if not re.match(r"ragmem-[^/]+\.(data|dist-info)/", name)}
     assert others == package
@@ -179,6 +186,11 @@ def test_it_knows_its_completions(run, checkout, shell, source):
     assert (shown.stdout, shown.stderr) == ((checkout / "completions" / source).read_text(), "")
 
 
+def test_it_shows_its_documentation(run, checkout):
+    page = (checkout / "docs" / "query.md").read_text()
+    assert run("help", "query").stdout.splitlines()[0] == page.splitlines()[0]
+
+
 def test_the_version_comes_from_one_place(run):
     # pyproject.toml reads it from ragmem/__init__.py, so both are this one.
     assert run("--version").stdout == f"ragmem {ragmem.__version__}\n"
@@ -189,6 +201,13 @@ def test_it_seeds_and_answers_where_nothing_else_is_installed(run):
     assert seeded.returncode == 0, seeded.stderr
     answered = run("query", "why did the deploy answer 502", "--limit", "3")
     assert "SIGTERM" in answered.stdout, answered.stderr
+
+
+def test_it_shows_a_demo_and_leaves_nothing(run, tmp_path):
+    shown = run("demo", TMPDIR=str(tmp_path))
+    assert shown.returncode == 0, shown.stderr
+    assert "SIGTERM" in shown.stdout
+    assert list(tmp_path.iterdir()) == []
 
 
 EXTRAS = {

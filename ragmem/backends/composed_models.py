@@ -85,7 +85,7 @@ class ComposedModels:
         opened = self._open("reranker", wanted.backend, build)
         if not isinstance(opened, HasReranker):
             raise BackendError(
-                f'the backend "{wanted.backend}" has no reranker', hint="docs/providers.md says who has one"
+                f'the backend "{wanted.backend}" has no reranker', hint="docs/models.md says who has one"
             )
         return opened.reranker
 

@@ -113,7 +113,7 @@ def _sources() -> Iterator[str]:
 def _decay() -> Iterator[str]:
     yield f"## {DECAY_FILE}"
     yield ""
-    yield "Laid over the shipped file key by key. What the numbers do is drawn in [ageing.md](ageing.md)."
+    yield "Laid over the shipped file key by key. [lifecycle.md](lifecycle.md#age) draws what the numbers do."
     yield ""
     yield "| key | default | meaning | variable |"
     yield "| --- | --- | --- | --- |"

@@ -25,10 +25,10 @@ VARIABLES = (
     Variable(
         (OFFLINE,),
         "with `1` every connection to another machine is refused, as with `--offline`",
-        "airgapped.md",
+        "models.md",
     ),
     Variable((HOOKS,), "with `off` every hook ends at once, having done nothing", "hooks.md"),
-    Variable((WARM,), "with `off` no process that stays is started or asked", "warm.md"),
+    Variable((WARM,), "with `off` no process that stays is started or asked", "serve.md"),
     Variable(
         (SESSION_VARIABLE,),
         "the session that a command runs in, as `--session`; assistants set it, people need not",

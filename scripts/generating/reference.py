@@ -18,7 +18,7 @@ CONTRACT = """\
 - `ragmem hook EVENT` always exits 0 within its deadline, and writes JSON for the assistant or nothing
   (docs/hooks.md).
 - `ragmem --offline COMMAND` lets nothing leave this machine, and says on standard error what was opened; so
-  does `RAGMEM_OFFLINE=1`, which says nothing (docs/airgapped.md).
+  does `RAGMEM_OFFLINE=1`, which says nothing (docs/models.md).
 - An option's value follows it as the next word or after `=`. `--` ends the options.
 
 ## Exit codes

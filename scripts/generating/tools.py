@@ -1,4 +1,4 @@
-"""docs/tools.md: the parameters and costs of the tools, written into the page between two marks."""
+"""docs/mcp.md: the parameters and costs of the tools, written into the page between two marks."""
 
 import json
 from collections.abc import Iterator
@@ -7,13 +7,13 @@ from pathlib import Path
 from generating.tree import Command
 from ragmem.mcp.definitions import INSTRUCTIONS, Tool, tools_of
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "tools.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "mcp.md"
 BEGIN, END = "<!-- BEGIN parameters -->", "<!-- END parameters -->"
 CHARACTERS_PER_TOKEN = 4
 
 
 def tools_page(tree: Command) -> str:
-    """Return docs/tools.md as it stands, with what the definitions say between the marks."""
+    """Return docs/mcp.md as it stands, with what the definitions say between the marks."""
     del tree  # the tools are no commands
     text = PAGE.read_text(encoding="utf-8")
     before, _, rest = text.partition(BEGIN)

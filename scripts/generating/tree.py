@@ -48,6 +48,7 @@ KNOWN_THERE = {
     "gc only": "rule",
     "gc restore": "archived",
     "gc show": "memory",
+    "help topic": "topic",
     "inspect injections memory": "memory",
     "inspect merges redo": "undone",
     "inspect merges undo": "merge",

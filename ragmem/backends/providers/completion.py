@@ -157,7 +157,7 @@ class ProviderLanguageModel:
         if unbegun:
             raise BackendError(
                 f"{named} did not finish within {chat.max_tokens} tokens",
-                hint="where it thinks aloud first, turn that off: docs/providers.md",
+                hint="where it thinks aloud first, turn that off: docs/models.md",
             )
         if not text:
             raise BackendError(

@@ -153,7 +153,7 @@ class Failures:
         tail = f": {said}" if said else ""
         place = self._settings.place
         quota = status in {402, 403, 429} and bool(_QUOTA.search(told))
-        message, hint = f"{self._name} refuses the request (status {status}){tail}", "see docs/providers.md"
+        message, hint = f"{self._name} refuses the request (status {status}){tail}", "see docs/models.md"
         if status == 401 or (status in {400, 403} and _KEY.search(told)):
             message = f"{self._name} refuses the key{tail}"
             hint = f"set {self._key.source}, or key_command in {place}"

@@ -1,4 +1,4 @@
-"""docs/providers.md: what it shows opens, and what it and the package list is all there is."""
+"""docs/models.md: what it shows opens, and what it and the package list is all there is."""
 
 import re
 import tomllib
@@ -12,7 +12,7 @@ from ragmem.config.models import LanguageModelSettings, ModelSettings, RerankerS
 from ragmem.domain.secrets.redaction import DEFAULT
 
 ROOT = Path(__file__).resolve().parents[3]
-PAGE = (ROOT / "docs" / "providers.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "models.md").read_text(encoding="utf-8")
 SNIPPETS = [tomllib.loads(text) for text in re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)]
 PROVIDERS = {name for name, module in SHIPPED.items() if ".providers." in module}
 

@@ -193,3 +193,11 @@ def test_every_command_that_is_shown_is_one(page):
 )
 def test_a_command_that_is_none_is_seen(command, taken):
     assert (refusal(words(command)) == "") is taken
+
+
+def test_the_site_leads_to_every_page_once():
+    # The tag of the anchors' function is unknown to a safe loader; the list of pages is plain text.
+    nav = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:\n")[2]
+    assert sorted(re.findall(r"- ([\w-]+\.md)$", nav, re.MULTILINE)) == sorted(
+        page.name for page in ROOT.glob("docs/*.md")
+    )

@@ -118,7 +118,18 @@ BESIDE = 13
 """Columns of a name, which the further lines of its value leave free."""
 
 _TOLD_APART = frozenset(
-    {"text", "summary", "chunks", "id", "code", "superseded_by", "perhaps_outdated", "replaced", "life"}
+    (
+        "text",
+        "summary",
+        "chunks",
+        "id",
+        "code",
+        "superseded_by",
+        "perhaps_outdated",
+        "replaced",
+        "life",
+        "ageing",
+    )
 )
 
 
@@ -166,8 +177,7 @@ def memory(
     for name, value in shape.items():
         if name in _TOLD_APART or value in ("", [], {}, False):
             continue
-        shown = ", ".join(value) if isinstance(value, list) else value
-        say_fitted(f"{bold(name.ljust(12))} {shown!s}", indent=BESIDE)
+        say_fitted(f"{bold(name.ljust(12))} {_shown(value)}", indent=BESIDE)
     if link := state.link:
         say_fitted(f"{bold('state now'.ljust(12))} {superseded_line(link)}", indent=BESIDE)
         because = opened.redactor.redact(link.reason)[0]
@@ -185,6 +195,14 @@ def memory(
     say()
     say_markdown(found.text)
     return EXIT_OK
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name}: {_shown(one)}" for name, one in value.items())
+    return (
+        ", ".join(map(_shown, value)) if isinstance(value, list) else "yes" if value is True else str(value)
+    )
 
 
 for view in (

@@ -276,7 +276,7 @@ def test_both_are_named_by_connect_disconnect_and_doctor(ragmem, home):
     assert "stays silent beside these hooks" in again.stderr
     assert "the plug-in ragmem@ragmem is on as well" in doctor.stdout
     assert "claude plugin disable ragmem@ragmem" in without.stderr
-    assert "`ragmem`, which is not on the PATH" in ragmem("doctor").stdout
+    assert "calls ragmem, which is not on the PATH" in ragmem("doctor").stdout
 
 
 @pytest.mark.parametrize("name", ASSISTANTS)

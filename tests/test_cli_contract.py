@@ -423,6 +423,9 @@ def test_the_examples_of_the_reference_run(command, line, ragmem, repository, fo
     environ = {"SHELL": "/bin/bash"}
     if "--answer" in line:
         environ |= {"RAGMEM_LANGUAGE_MODEL_BACKEND": "fake", "RAGMEM_LANGUAGE_MODEL_MODEL": "valid"}
+    if "--updates" in line:
+        # An index that refuses the connection is told, and no failure.
+        environ |= {"PIP_INDEX_URL": "http://127.0.0.1:9/simple"}
     shutil.copytree(repository / ".git", folder / ".git")
     result = as_typed(line, ragmem, environ)
 

@@ -16,7 +16,7 @@ EPILOG = """\b
 Examples:
   ragmem feedback 3q7hn2zk5x4m good
   ragmem feedback 3q7hn2zk5x4m bad --session 5f2c
-  ragmem feedback --report
+  ragmem feedback --report --dry-run
 
 \b
 Exit codes:
@@ -96,7 +96,7 @@ def _report(out: Path | None, *, dry_run: bool, yes: bool, as_json: bool) -> int
             require_consent(
                 f"write this to {path}?",
                 nobody="a report is read by a person before it is written, and nobody is here",
-                hint="`ragmem feedback --report --yes` writes it, --dry-run shows it",
+                hint="ragmem feedback --report --dry-run",
                 refused="nothing was written",
             )
         if out is None:

@@ -18,11 +18,11 @@ app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions
 
 EPILOG = """\b
 Examples:
-  ragmem help                    the pages
-  ragmem help query              one page
-  ragmem help query languages    its sections on languages
-  ragmem help "exit codes"       where a heading says so
-  ragmem help changelog          what changed, up to this version
+  ragmem help
+  ragmem help query
+  ragmem help query ranking
+  ragmem help "exit codes"
+  ragmem help changelog
 
 \b
 Exit codes:

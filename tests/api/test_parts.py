@@ -10,7 +10,7 @@ import pytest
 from ragmem.api.home import lazy
 from ragmem.api.memory import Ragmem
 
-PAGE = (Path(__file__).parents[2] / "docs" / "python.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs" / "api.md").read_text()
 ROWS = dict(re.findall(r"^\| `(\w+)` \| (.*) \|$", PAGE.partition("## Parts")[2], re.MULTILINE))
 
 

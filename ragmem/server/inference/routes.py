@@ -43,7 +43,7 @@ def routes(memory: Ragmem, workers: Workers, llm_workers: LlmWorkers) -> APIRout
         return ModelList(data=await workers.run(lambda: catalogue.models_of(memory)))
 
     # A path: the names of hubs have slashes.
-    @router.get("/models/{model:path}", responses=responses(404), response_model_exclude_none=True)
+    @router.get("/models/{model:path}", responses=responses(400, 404), response_model_exclude_none=True)
     async def model_by_name(model: Annotated[ModelName, Path()]) -> Model:
         """Tell of one model, by its id or an alias."""
         return await workers.run(lambda: catalogue.model_of(memory, model))

@@ -95,7 +95,7 @@ def test_without_a_person_nothing_is_written(ragmem, state):
 
     assert done.returncode == 2
     assert "## Doctor" in done.stdout
-    assert "--report --yes` writes it" in done.stderr
+    assert "ragmem feedback --report --dry-run" in done.stderr
     assert not list(state.glob("ragmem-report*")) if state.exists() else True
 
 

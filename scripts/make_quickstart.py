@@ -37,6 +37,10 @@ STEPS = (
     Step("have the command at hand", 'export PATH="$PWD/.venv/bin:$PATH"'),
     Step("look at it", "ragmem --version"),
     Step(
+        "set up the home of an invented developer; yours takes `ragmem setup`",
+        'HOME="$PWD/examples/home" RAGMEM_HOME="$PWD/.demo-home/setup" ragmem setup --yes --no-completions',
+    ),
+    Step(
         "keep a note of your own",
         'ragmem ingest - <<< "We decided to keep sessions in PostgreSQL because Redis lost them twice."',
     ),
@@ -58,7 +62,8 @@ def main(arguments: Sequence[str]) -> int:
     if list(arguments) not in ([], ["--dry-run"]):
         print("usage: make_quickstart.py [--dry-run]", file=sys.stderr)
         return 2
-    with tempfile.TemporaryDirectory(prefix="quickstart-") as folder:
+    # Setup leaves a process behind that makes vectors.
+    with tempfile.TemporaryDirectory(prefix="quickstart-", ignore_cleanup_errors=True) as folder:
         lines, seconds = _tried(Path(folder))
     text = "\n".join(lines)
     if seconds > MOST_S:
@@ -129,7 +134,7 @@ def _cleaned(output: str, folder: Path, home: Path) -> Iterator[str]:
     """Yield the lines of an output without what is this machine's."""
     for line in _COLOUR.sub("", output).rstrip("\n").splitlines():
         told = line.replace(str(home), "~").replace(str(folder), "~").rstrip()
-        if told.startswith(("python", "/", "@PATH", ".venv/")) or _NOT_OURS.search(told):
+        if told.startswith(("python", "make[", "/", "@PATH", ".venv/")) or _NOT_OURS.search(told):
             continue  # what make says that it does
         yield told
 

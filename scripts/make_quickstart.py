@@ -38,7 +38,7 @@ STEPS = (
     Step("look at it", "ragmem --version"),
     Step(
         "set up the home of an invented developer; yours takes `ragmem setup`",
-        'HOME="$PWD/examples/home" RAGMEM_HOME="$PWD/.demo-home/setup" ragmem setup --yes --no-completions',
+        'cp -r examples/home .demo-home/sam; HOME="$PWD/.demo-home/sam" ragmem setup --yes --no-completions',
     ),
     Step(
         "keep a note of your own",

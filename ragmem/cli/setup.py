@@ -472,15 +472,15 @@ def _say_next(memory: "Ragmem", plan: "SetupPlan") -> None:
     say()
     say(bold("What comes next"))
     if not memory.catalog.exists():
-        say("  ragmem ingest FOLDER           store notes of your own, wherever they are")
-        say("  ragmem setup                   once more, when an assistant has worked on this machine")
+        say("  ragmem ingest FOLDER           # store notes of your own, wherever they are")
+        say("  ragmem setup                   # once more, when an assistant has worked on this machine")
         return
-    say('  ragmem query "why did we ..."  ask in your own words; in a project folder, about that project')
-    say("  ragmem inspect memory ID       one of the above in full")
+    say('  ragmem query "why did we ..."  # ask in your own words; in a project folder, about that project')
+    say("  ragmem inspect memory ID       # one of the above in full")
     if plan.connections or any(one.connected in {"connected", "plug-in"} for one in plan.survey.assistants):
         say("  Start a new session of an assistant: it is told what is known. `ragmem doctor` checks that.")
     else:
-        say("  ragmem connect NAME            let an assistant be told what is known")
+        say("  ragmem connect NAME            # let an assistant be told what is known")
 
     if shutil.which("ragmem") is None:
         tell(f'note: for `ragmem` to be found by your shell: PATH="{Path(sys.executable).parent}:$PATH"')

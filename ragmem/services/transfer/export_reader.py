@@ -157,7 +157,7 @@ class ExportReader:
             f'cannot import "{self.name}": {what}',
             hint="update ragmem: pip install --upgrade ragmem"
             if newer
-            else "nothing was imported; what is imported was written by `ragmem export`",
+            else "nothing was imported; it takes an export of ragmem, or --from NAME for another tool",
         )
 
 

@@ -12,6 +12,7 @@ from ragmem.cli.help import columns, on_terminal, read_help
 from ragmem.cli.options import JsonOption
 from ragmem.config.places import find_default
 from ragmem.config.values import nearest
+from ragmem.domain.text.blocks import BlockType, blocks
 from ragmem.errors import EXIT_OK, UsageError
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
@@ -33,8 +34,6 @@ Exit codes:
 CHANGELOG = "changelog"
 """The topic that is the changelog of the installed version."""
 
-_HEADING = re.compile(r"(#{1,6}) +(.+?) *#*")
-_FENCE = re.compile(r" *(```|~~~)")
 _REMARK = re.compile(r"<!--.*?-->\n?", re.DOTALL)
 
 
@@ -120,19 +119,13 @@ def _argument(heading: str) -> str:
 
 def _sections(page: str, text: str) -> list[Section]:
     """Return the sections of a page, those within others included; a `#` in a code block begins none."""
-    lines = text.splitlines()
-    heads: list[tuple[int, int, str]] = []
-    fenced = False
-    for place, line in enumerate(lines):
-        fenced ^= _FENCE.match(line) is not None
-        if not fenced and (match := _HEADING.fullmatch(line)):
-            heads.append((place, len(match[1]), match[2]))
+    heads = [block for block in blocks(text) if block.form is BlockType.HEADING]
     found = []
-    for index, (start, level, heading) in enumerate(heads):
-        end = next((place for place, other, _ in heads[index + 1 :] if other <= level), len(lines))
-        last = heads[index + 1][0] if index + 1 < len(heads) else len(lines)
-        text, own = ("\n".join(lines[start:stop]).rstrip() + "\n" for stop in (end, last))
-        found.append(Section(page, level, heading, text, own))
+    for index, head in enumerate(heads, start=1):
+        end = next((other.start for other in heads[index:] if other.level <= head.level), len(text))
+        last = heads[index].start if index < len(heads) else len(text)
+        whole, own = (text[head.start : stop].rstrip() + "\n" for stop in (end, last))
+        found.append(Section(page, head.level, head.title, whole, own))
     return found
 
 

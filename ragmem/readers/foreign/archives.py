@@ -3,7 +3,7 @@
 import re
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, BinaryIO, cast
@@ -21,6 +21,8 @@ SMALL = 16 << 20
 """How many times larger than in the archive a document may be, and the bytes from which that counts: texts
 shrink to a tenth, a file made to fill the disk to a thousandth."""
 
+_CONVERSATIONS = re.compile(r"conversations(?:[-_]\d{1,5})?\.json", re.IGNORECASE)
+
 MAX_MEMBERS = 200_000
 MAX_DOCUMENTS = 1_000
 
@@ -35,10 +37,8 @@ def is_zip(path: Path) -> bool:
 
 
 @contextmanager
-def documents_of(
-    path: Path, names: re.Pattern[str], *, tool: str
-) -> Iterator[Iterator[tuple[str, BinaryIO]]]:
-    """Give the documents of an export with these file names, in order, each with the name that errors use.
+def _documents(path: Path, *, tool: str) -> Iterator[Iterator[tuple[str, BinaryIO]]]:
+    """Give the conversation documents of an export, in order, each with the name that errors use.
 
     A file that is no archive is the one document, whatever its name. Nothing is extracted, so paths in an
     archive lead nowhere. Raises SourceError.
@@ -49,15 +49,15 @@ def documents_of(
         except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
             raise _archive_error(path, str(error)) from error
         with archive:
-            yield _members(path, archive, names, tool)
+            yield _members(path, archive, tool)
         return
-    yield _files(path, names, tool)
+    yield _files(path, tool)
 
 
-def _files(path: Path, names: re.Pattern[str], tool: str) -> Iterator[tuple[str, BinaryIO]]:
+def _files(path: Path, tool: str) -> Iterator[tuple[str, BinaryIO]]:
     files = [path]
     if path.is_dir():
-        files = sorted(one for one in path.iterdir() if names.fullmatch(one.name) and one.is_file())
+        files = sorted(one for one in path.iterdir() if _CONVERSATIONS.fullmatch(one.name) and one.is_file())
         if not files:
             raise _missing_error(path, tool)
     for one in files[:MAX_DOCUMENTS]:
@@ -72,11 +72,11 @@ def _files(path: Path, names: re.Pattern[str], tool: str) -> Iterator[tuple[str,
             yield show(one), file
 
 
-def _members(
-    path: Path, archive: zipfile.ZipFile, names: re.Pattern[str], tool: str
-) -> Iterator[tuple[str, BinaryIO]]:
+def _members(path: Path, archive: zipfile.ZipFile, tool: str) -> Iterator[tuple[str, BinaryIO]]:
     found = [
-        one for one in archive.infolist()[:MAX_MEMBERS] if names.fullmatch(PurePosixPath(one.filename).name)
+        one
+        for one in archive.infolist()[:MAX_MEMBERS]
+        if _CONVERSATIONS.fullmatch(PurePosixPath(one.filename).name)
     ]
     if not found:
         raise _missing_error(path, tool)
@@ -134,12 +134,21 @@ def _missing_error(path: Path, tool: str) -> SourceError:
     )
 
 
-def first_record(path: Path, names: re.Pattern[str]) -> Mapping[str, Any]:
-    """Return the first record of an export's first document; empty for anything that is no such export."""
+def conversations_of(
+    path: Path, is_conversation: Callable[[Mapping[str, Any]], bool], *, tool: str, left_out: LeftOut
+) -> Iterator[Mapping[str, Any]]:
+    """Yield the conversations of an export. Raises SourceError."""
+    with _documents(path, tool=tool) as documents:
+        for name, file in documents:
+            yield from records_of(file, name, is_conversation, left_out=left_out)
+
+
+def begins_with(path: Path, is_conversation: Callable[[Mapping[str, Any]], bool]) -> bool:
+    """Tell whether the first record of an export is a conversation of this form."""
     try:
-        with documents_of(path, names, tool="") as documents:
+        with _documents(path, tool="") as documents:
             for name, file in documents:
-                return next(records_of(file, name, left_out=LeftOut()), {})
+                return is_conversation(next(records_of(file, name, left_out=LeftOut()), {}))
     except (OSError, RagmemError):
-        return {}
-    return {}
+        return False
+    return False

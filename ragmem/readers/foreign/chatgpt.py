@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ragmem.domain.secrets.redaction import Redactor
-from ragmem.readers.foreign.archives import documents_of, first_record
+from ragmem.readers.foreign.archives import begins_with, conversations_of
 from ragmem.readers.foreign.conversation import Message, exchanges_of
 from ragmem.readers.foreign.entries import (
     Entry,
@@ -18,10 +18,7 @@ from ragmem.readers.foreign.entries import (
     text_of,
     time_of,
 )
-from ragmem.readers.foreign.json_items import records_of
 from ragmem.readers.foreign.tools import Tool
-
-NAMES = re.compile(r"conversations(?:[-_]\d{1,5})?\.json", re.IGNORECASE)
 
 MAX_MESSAGES = 100_000
 """Messages on the way from the last one to the first; a tree that is a circle has no first one."""
@@ -35,10 +32,8 @@ _CITATION = re.compile("\ue200[^\ue201]{0,2000}\ue201|[\ue200-\ue206]|【\\d{1,4
 
 def entries(path: Path, redactor: Redactor, left_out: LeftOut) -> Iterator[Entry]:
     """Yield the exchanges of each conversation, along the branch that was shown last."""
-    with documents_of(path, NAMES, tool="chatgpt") as documents:
-        for name, file in documents:
-            for record in records_of(file, name, _is_conversation, left_out=left_out):
-                yield from _talks(record, redactor, left_out)
+    for record in conversations_of(path, _is_conversation, tool="chatgpt", left_out=left_out):
+        yield from _talks(record, redactor, left_out)
 
 
 def _talks(record: Mapping[str, Any], redactor: Redactor, left_out: LeftOut) -> Iterator[Entry]:
@@ -108,7 +103,7 @@ def _is_conversation(record: Mapping[str, Any]) -> bool:
 
 
 def _recognise(path: Path) -> bool:
-    return _is_conversation(first_record(path, NAMES))
+    return begins_with(path, _is_conversation)
 
 
 TOOL = Tool("chatgpt", "export of 2025", _recognise, entries)

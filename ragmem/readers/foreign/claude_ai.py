@@ -1,12 +1,11 @@
-"""claude.ai: conversations, projects and memories of its export, in the ZIP file or bare."""
+"""claude.ai: conversations.json of its export, in the ZIP file or bare."""
 
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from ragmem.domain.secrets.redaction import Redactor
-from ragmem.readers.foreign.archives import documents_of, first_record
+from ragmem.readers.foreign.archives import begins_with, conversations_of
 from ragmem.readers.foreign.conversation import Message, exchanges_of
 from ragmem.readers.foreign.entries import (
     Entry,
@@ -18,18 +17,13 @@ from ragmem.readers.foreign.entries import (
     text_of,
     time_of,
 )
-from ragmem.readers.foreign.json_items import records_of
 from ragmem.readers.foreign.tools import Tool
-
-NAMES = re.compile(r"conversations(?:[-_]\d{1,5})?\.json", re.IGNORECASE)
 
 
 def entries(path: Path, redactor: Redactor, left_out: LeftOut) -> Iterator[Entry]:
     """Yield the exchanges of each conversation."""
-    with documents_of(path, NAMES, tool="claude-ai") as documents:
-        for name, file in documents:
-            for record in records_of(file, name, _is_conversation, left_out=left_out):
-                yield from _talks(record, redactor, left_out)
+    for record in conversations_of(path, _is_conversation, tool="claude-ai", left_out=left_out):
+        yield from _talks(record, redactor, left_out)
 
 
 def _talks(record: Mapping[str, Any], redactor: Redactor, left_out: LeftOut) -> Iterator[Entry]:
@@ -72,7 +66,7 @@ def _is_conversation(record: Mapping[str, Any]) -> bool:
 
 
 def _recognise(path: Path) -> bool:
-    return _is_conversation(first_record(path, NAMES))
+    return begins_with(path, _is_conversation)
 
 
 TOOL = Tool("claude-ai", "export of 2025", _recognise, entries)

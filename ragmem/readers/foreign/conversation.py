@@ -38,10 +38,10 @@ def exchanges_of(
                 builder.call(call, name, message=message.key)
                 builder.result(name, result, failed=failed, message=message.key)
             builder.touch(message.at)
-        if builder.closed is not None and (closed := builder.take_closed()):
+        if closed := builder.take_closed():
             yield closed
         builder.close_part(position)
-        if builder.closed is not None and (closed := builder.take_closed()):
+        if closed := builder.take_closed():
             yield closed
     if rest := builder.rest(ended=True):
         yield rest

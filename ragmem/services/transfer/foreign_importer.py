@@ -20,6 +20,7 @@ from ragmem.services.ingestion.classify import ClassifiedMemory, classify_draft
 from ragmem.services.ingestion.drafts import TITLE_LENGTH
 from ragmem.services.processes.progress import Progress
 from ragmem.services.processes.refusals import Refusal, isolate_failures
+from ragmem.services.transcripts.transcripts import BATCH, BATCH_CHARACTERS
 from ragmem.services.transcripts.writer import ExchangeChanges, compare_exchanges
 from ragmem.services.transfer.foreign_projects import ForeignProjects
 from ragmem.services.transfer.importer import index_waiting
@@ -27,10 +28,6 @@ from ragmem.storage.home.catalog import Catalog
 
 SOURCE = "import"
 """The source of facts from other tools; exchanges have the source of transcripts."""
-
-BATCH = 256
-BATCH_CHARACTERS = 400_000
-"""Memories, and characters of them, in one transaction."""
 
 EXCHANGE = "exchange"
 """The kind under which exchanges are counted: each is classified by its text."""

@@ -453,7 +453,10 @@ def _say_answer(memory: "Ragmem") -> None:
     answer = first_answer(memory.catalog) if memory.catalog.exists() else None
     say()
     if answer is None or not answer.lines:
-        say("There is nothing to ask yet: no file or session of yours was found.")
+        if memory.catalog.exists() and memory.catalog.overview.count_by("source"):
+            say("Nothing that was read tells what you decided or did last.")
+        else:
+            say("There is nothing to ask yet: no file or session of yours was found.")
         return
     count = len(answer.lines)
     many = {1: "", 2: "two ", 3: "three "}.get(count, f"{count} ")

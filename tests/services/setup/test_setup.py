@@ -295,6 +295,16 @@ def test_without_a_decision_the_latest_sessions_are_told(home, ragmem):
     assert ASKED.rstrip("?") in done.stdout or "bell.py" in done.stdout
 
 
+def test_what_was_read_is_not_denied_where_it_tells_nothing_of_the_past(home, ragmem):
+    put(home / ".gemini" / "GEMINI.md", "Answer in short sentences.")
+
+    done = ragmem("setup", "--yes", "--no-connect")
+
+    assert "1 memory in" in done.stdout
+    assert "no file or session of yours was found" not in done.stdout
+    assert "Nothing that was read tells what you decided or did last." in done.stdout
+
+
 def test_a_ragmem_that_may_vanish_is_connected_to_nothing(home):
     no_git(home)
     cached = Program((f"{home}/.cache/uv/archive-v0/x/bin/ragmem",))

@@ -1,1 +1,1 @@
-"""Export, import, backup, restore, salvage."""
+"""Export, import (of other tools' stores too), backup, restore, salvage."""

@@ -1,6 +1,7 @@
 """Score the candidates of a question: evidence gives the relevance, and relevance and age the score."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from types import MappingProxyType
 from typing import NamedTuple
@@ -48,6 +49,20 @@ class Policy:
     time_weight: float = 0.15
     expansion_weight: float = 0.3
     abstain: bool = True
+
+
+GLOSSED_WORDS, GLOSSED_SIMILARITY = 0.4, 0.1
+"""Of a question in another language than that of the model: the factor of the weight of words, and the
+minimum cosine. A gloss has other words of the same meaning than the text, and lower cosines."""
+
+
+def glossed_policy(policy: Policy) -> Policy:
+    """Return the policy for a question of which the model reads a gloss."""
+    return replace(
+        policy,
+        lexical_weight=GLOSSED_WORDS * policy.lexical_weight,
+        min_similarity=min(policy.min_similarity, GLOSSED_SIMILARITY),
+    )
 
 
 # Tuples, because a question makes a hundred of them: a frozen dataclass takes five times as long.
@@ -121,7 +136,8 @@ class CandidateSet:
     """The candidates of a question.
 
     `ranks` is list -> chunk -> rank; `by_words` and `by_vectors`: words and vectors have results; `leading`
-    is the relevance of the best start of the graph search.
+    is the relevance of the best start of the graph search, `known` the share of the question's words that
+    occur in what is searched.
     """
 
     query: Query
@@ -130,6 +146,7 @@ class CandidateSet:
     by_words: bool
     by_vectors: bool
     leading: float = 0.0
+    known: float = 1.0
 
 
 class ScoredMemory(NamedTuple):

@@ -102,6 +102,16 @@ def pairs(text: str) -> list[str]:
     return [run[place : place + 2] for run in runs for place in range(len(run) - 1)]
 
 
+def unspaced_runs(text: str) -> list[str]:
+    """Return the runs of letters in scripts without spaces."""
+    return [] if text.isascii() else _unspaced_pattern("+").findall(text)
+
+
+def is_unspaced(text: str) -> bool:
+    """Tell whether a text begins with a letter of a script without spaces."""
+    return not text.isascii() and _unspaced_pattern("").match(text) is not None
+
+
 def is_pair(word: str) -> bool:
     """Tell whether a word is one of `pairs`; it may span two words."""
     return pairs(word) == [word]

@@ -6,12 +6,12 @@ from datetime import datetime
 
 from ragmem.domain.model import Hit, Match
 from ragmem.domain.retrieval.question import parse
-from ragmem.domain.retrieval.scoring import Policy, ScoredMemory, score
+from ragmem.domain.retrieval.scoring import Policy, ScoredMemory, glossed_policy, score
 from ragmem.errors import BackendError, UsageError
 from ragmem.frozen import dataclass
 from ragmem.ports import Store
 from ragmem.services.processes.dates import LOCAL
-from ragmem.services.retrieval.calibration import Calibration
+from ragmem.services.retrieval.calibration import Calibration, is_glossed
 from ragmem.services.retrieval.circuit_breaker import CircuitBreaker
 from ragmem.services.retrieval.question import Answer, Question
 from ragmem.services.retrieval.rerank import RerankResult
@@ -69,11 +69,7 @@ def ask(
     """
     query = parse(validate_question(question.text), now=now, zone=LOCAL)
     breaker, assistance = breaker or CircuitBreaker(), assistance or Assistance()
-    if question.nearest:
-        # Regardless of the evidence.
-        policy = replace(
-            policy, abstain=False, min_similarity=-1.0, decay=replace(policy.decay, min_score=0.0)
-        )
+    policy = _policy_for(question, policy, assistance.calibration)
     search = Search(catalog, None, question, query, min(max(policy.candidates, question.limit), DEEPEST))
     notes: list[str] = []
     if question.mode is not None:
@@ -126,6 +122,17 @@ def ask(
         matches = reranked.matches
         notes += [reranked.note] if reranked.note else []
     return Answer(question, matches[: question.limit], rung, tuple(notes), evidence=selection.evidence)
+
+
+def _policy_for(question: Question, policy: Policy, known: Calibration | None) -> Policy:
+    if is_glossed(question.text, known):
+        policy = glossed_policy(policy)
+    if question.nearest:
+        # Regardless of the evidence.
+        policy = replace(
+            policy, abstain=False, min_similarity=-1.0, decay=replace(policy.decay, min_score=0.0)
+        )
+    return policy
 
 
 @dataclass(frozen=True, slots=True)

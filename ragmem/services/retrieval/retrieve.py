@@ -143,6 +143,7 @@ class _Findings:
             by_words=self.has("text"),
             by_vectors=self.has("vectors"),
             leading=self.leading,
+            known=_share_known(self.lexical),
         )
 
 
@@ -186,6 +187,11 @@ def _extend(known: _Findings, source: Source, hits: Sequence[Hit]) -> _Findings:
     if new or not known.hits:
         found = _compare(found, {hit.chunk_id: hit.score for hit in hits} if source is VECTORS else {})
     return found
+
+
+def _share_known(lexical: LexicalHits) -> float:
+    shares = lexical.frequencies.values()
+    return sum(map(bool, shares)) / len(shares) if shares else 0.0
 
 
 def _build_candidates(found: _Findings) -> _Findings:

@@ -21,7 +21,7 @@ from ragmem.domain.retrieval.scoring import (
     terms,
 )
 from ragmem.frozen import dataclass
-from ragmem.services.retrieval.calibration import Calibration
+from ragmem.services.retrieval.calibration import Calibration, is_glossed
 from ragmem.services.retrieval.question import Question
 from ragmem.services.retrieval.supersessions import add_previous_versions
 from ragmem.storage.home.catalog import Catalog
@@ -46,6 +46,12 @@ WITHOUT_WORDS = 0.06
 """Added to the floor if no word of the question is in the store, and only vectors count. Of 119 such
 questions without an answer, over nine sets, 41 passed the plain floor, and 7 pass the one fitted to the other
 eight sets. Of 1,159 questions with an answer one falls below it."""
+
+
+GLOSSED_FLOOR, GLOSSED_KNOWN = 0.3, 0.3
+"""Where the model reads a gloss of the question or of the best memory, an answer has a cosine of the floor or
+more; the share of the question's words that are known counts with the second number. Over seven languages
+one question in a hundred with an answer is below it (benchmarks/multilingual.py)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,11 +105,19 @@ def _select(
     answered: bool,
 ) -> Selection:
     evidence, answers = answer_evidence(found, scores, known)
+    if not answers and evidence and evidence["cosine"] + GLOSSED_KNOWN * found.known >= GLOSSED_FLOOR:
+        answers = is_glossed(found.query.text, known) or _best_is_glossed(catalog, scores, known)
     silent = policy.abstain and not (answers or answered)
     note = _silence_note(found, scores, evidence, silent=silent)
     if silent:
         return Selection((), evidence, note)
     return Selection(_matches(catalog, question, found, scores, policy=policy, now=now), evidence, note)
+
+
+def _best_is_glossed(catalog: Catalog, scores: Sequence[ScoredMemory], known: Calibration | None) -> bool:
+    """Tell whether the best memory is in another language than that of the model."""
+    best = max(scores, key=lambda item: (item.own, item.memory_id)).memory_id
+    return any(is_glossed(memory.text, known) for memory in catalog.memories.get([best]).values())
 
 
 def answer_evidence(

@@ -52,7 +52,7 @@ def rank_chunks(
         total = len(corpus.lengths) if chosen is None else int(chosen.sum())
         if not total:
             return LexicalHits()
-        matching = postings(connection, corpus, list(terms.values()))
+        matching = _of_words(connection, corpus, list(terms.values()))
         # A pair that nobody wrote is no unknown word: it may be the seam between two.
         kept = [n for n, word in enumerate(terms) if len(matching[n][0]) or not is_pair(word)]
         terms = {word: terms[word] for word in (list(terms)[n] for n in kept)}
@@ -101,12 +101,31 @@ def rank_chunks(
     return rate(also, best)
 
 
-def _rarest(connection: Connection, corpus: Corpus, terms: dict[str, int]) -> dict[str, int]:
+def _of_words(connection: Connection, corpus: Corpus, words: Sequence[tuple[int, ...]]) -> list[Found]:
+    """Return the postings of words, each of which has one term or several: the most frequent one counts."""
+    found = iter(postings(connection, corpus, [term for terms in words for term in terms]))
+    return [_union([next(found) for _ in terms]) for terms in words]
+
+
+def _union(found: Sequence[Found]) -> Found:
+    if len(found) == 1:
+        return found[0]
+    every = np.concatenate([chunks for chunks, _ in found])
+    chunks, places = np.unique(every, return_inverse=True)
+    often = np.zeros(len(chunks), np.float32)
+    np.maximum.at(often, places, np.concatenate([frequencies for _, frequencies in found]))
+    return chunks, often
+
+
+def _rarest(
+    connection: Connection, corpus: Corpus, terms: dict[str, tuple[int, ...]]
+) -> dict[str, tuple[int, ...]]:
     """Return the rarest of many words, and as many unknown ones as is their share: they tell coverage."""
     longest = sorted(terms, key=len, reverse=True)[: CANDIDATES * MAX_TERMS]
-    counts = count_in_largest(connection, corpus, [terms[word] for word in longest])
-    unknown = [word for word in longest if terms[word] not in counts and not is_pair(word)]
-    known = sorted((word for word in longest if terms[word] in counts), key=lambda word: counts[terms[word]])
+    counted = count_in_largest(connection, corpus, [term for word in longest for term in terms[word]])
+    counts = {word: count for word in longest if (count := sum(counted.get(one, 0) for one in terms[word]))}
+    unknown = [word for word in longest if word not in counts and not is_pair(word)]
+    known = sorted(counts, key=lambda word: counts[word])
     share = round(MAX_TERMS * len(known) / len(longest))
     kept = {*known[: max(share, MAX_TERMS - len(unknown))], *unknown[: MAX_TERMS - share]}
     return {word: term for word, term in terms.items() if word in kept}

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from ragmem.storage.fulltext.terms import Analysed, analyse
+from ragmem.storage.fulltext.terms import Analysed, analyse, foreign_language
 from ragmem.storage.sql.batches import batches, marks
 from ragmem.storage.sql.database import Connection, delete_in, select_in
 
@@ -253,6 +253,37 @@ def build(connection: Connection) -> None:
         connection.execute(f"DELETE FROM {table}")
     numbers = [number for (number,) in connection.execute("SELECT n FROM memories ORDER BY n").fetchall()]
     add(connection, memories_of(connection, numbers))
+
+
+def index_other_languages(connection: Connection) -> None:
+    """Make memories in other languages than English searchable by their stems and their English words.
+
+    Their vectors are to be made anew as well, so they are pending again.
+    """
+    numbers = [number for (number,) in connection.execute("SELECT n FROM memories ORDER BY n").fetchall()]
+    for batch in batches(numbers, MEMORIES_AT_ONCE):
+        foreign = _in_other_languages(connection, batch)
+        drop(connection, foreign)
+        add(connection, memories_of(connection, foreign))
+        connection.executemany(
+            "UPDATE memories SET state = 'pending' WHERE n = ? AND state = 'indexed'",
+            [(number,) for number in foreign],
+        )
+
+
+def _in_other_languages(connection: Connection, numbers: Sequence[int]) -> list[int]:
+    """Return those of the memories that have a chunk in another language than English."""
+    found: dict[int, None] = {}
+    for number in numbers:
+        rows = connection.execute(
+            "SELECT substr(CASE WHEN m.summary <> '' THEN m.summary ELSE m.text END,"
+            " CAST(c.begin_at + 1 AS INTEGER), CAST(c.end_at - c.begin_at AS INTEGER))"
+            " FROM chunks c JOIN memories m ON m.n = c.memory WHERE c.memory = ?",
+            (number,),
+        ).fetchall()
+        if any(foreign_language(text) for (text,) in rows):
+            found[number] = None
+    return list(found)
 
 
 def memories_of(connection: Connection, numbers: Sequence[int]) -> Iterator[Searchable]:

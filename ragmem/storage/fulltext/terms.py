@@ -6,15 +6,18 @@ capitals divide them, and as one word of all its letters: getUserName, get_user_
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import lru_cache
 from hashlib import blake2b
 
 from ragmem.domain.model import Hit
 from ragmem.domain.secrets.marks import without_marks
+from ragmem.domain.text.gloss import UNSPACED, gloss_run, gloss_word
 from ragmem.domain.text.identifiers import parts
-from ragmem.domain.text.words import fold_words, pairs, stem
+from ragmem.domain.text.language import ENGLISH, detect, function_words
+from ragmem.domain.text.stemming import has_stemmer, stem_in
+from ragmem.domain.text.words import fold_words, pairs, stem, unspaced_runs
 from ragmem.frozen import dataclass
 
 TITLE, HEADING, TAGS, PLACE = 3, 2, 2, 1
@@ -81,13 +84,17 @@ def term_of(word: str) -> int:
 
 
 def analyse(text: str, heading: str, frame: tuple[str, str, str]) -> Analysed:
-    """Return what a chunk is found by; `frame` is its memory's title, tags and uri."""
-    words, terms = _terms(text)
+    """Return what a chunk is found by; `frame` is its memory's title, tags and uri.
+
+    Title, tags and heading are read in the language of the chunk: they are too short to tell one.
+    """
+    language = foreign_language(text)
+    words, terms = _terms(text, language)
     found = dict(terms)
     title, tags, uri = frame
     for part, weight in ((title, TITLE), (heading, HEADING), (tags, TAGS), (_end_of(uri), PLACE)):
         if part:
-            count, here = _terms_of_field(part)
+            count, here = _terms_of_field(part, language)
             words += count
             for term, often in here.items():
                 found[term] = found.get(term, 0) + weight * often
@@ -99,11 +106,17 @@ def _end_of(uri: str) -> str:
 
 
 @lru_cache(maxsize=256)
-def _terms_of_field(text: str) -> Analysed:
-    return _terms(text)
+def _terms_of_field(text: str, language: str | None) -> Analysed:
+    return _terms(text, language)
 
 
-def _terms(text: str) -> Analysed:
+def foreign_language(text: str) -> str | None:
+    """Return the ISO 639-1 code of a text's language; None for English, and where it cannot be told."""
+    language = detect(text)
+    return None if language == ENGLISH else language
+
+
+def _terms(text: str, language: str | None) -> Analysed:
     text = without_marks(text)
     words = fold_words(text)
     found = Counter(map(term_of, words))
@@ -112,7 +125,33 @@ def _terms(text: str) -> Analysed:
         for word in _words_in(name):
             term = term_of(word)
             found[term] += often
+    if language is not None:
+        found.update(_terms_in(language, text, words))
     return len(words), found
+
+
+def _terms_in(language: str, text: str, words: Sequence[str]) -> Iterator[int]:
+    """Yield the terms by which the words of another language are found besides their letters."""
+    empty = function_words().get(language, frozenset())
+    for word in words:
+        if word not in empty:
+            yield from alternatives(word, language)
+    for run in unspaced_runs(text) if language in UNSPACED else ():
+        for english in gloss_run(run, language):
+            yield from map(term_of, english)
+
+
+@lru_cache(maxsize=65_536)
+def alternatives(word: str, language: str) -> tuple[int, ...]:
+    """Return the other terms of a folded word: those of its English words, else that of its stem."""
+    english = () if language in UNSPACED else gloss_word(word, language)
+    if english:
+        found = dict.fromkeys(map(term_of, english))
+        return tuple(term for term in found if term != term_of(word))
+    if not has_stemmer(language):
+        return ()
+    stemmed = stem_in(language, word)
+    return () if stemmed == word else (term_of(f"{language}:{stemmed}"),)
 
 
 def _names_in(text: str) -> Counter[str]:
@@ -142,19 +181,27 @@ def _words_in(name: str) -> tuple[str, ...]:
     return tuple(word for word in found if word and word not in plain)
 
 
-def terms_of(query: str) -> dict[str, int]:
+def terms_of(query: str) -> dict[str, tuple[int, ...]]:
     """Return the distinct words of a query that are worth searching, in their order, with their terms.
 
-    Function words count only where there is nothing else. The words that an identifier is made of, and all
-    its letters as one word, follow it.
+    A word of another language than English has several: any of them is the word. Function words count only
+    where there is nothing else. The words that an identifier is made of, and all its letters as one word,
+    follow it.
     """
     text = _CONTRACTED.sub(" ", query)
+    language = foreign_language(query)
+    empty = STOP_WORDS | function_words().get(language, frozenset()) if language else STOP_WORDS
     words = list(dict.fromkeys(fold_words(text)))
-    telling = [word for word in words if word not in STOP_WORDS] or words or fold_words(query)
+    telling = [word for word in words if word not in empty] or words or fold_words(query)
     telling += pairs(text)
     for name in _names_in(text):
         telling += [word for word in _words_in(name) if word not in STOP_WORDS]
+    if language in UNSPACED:
+        runs = (gloss_run(run, language) for run in unspaced_runs(text))
+        telling += [word for run in runs for english in run for word in english if word not in STOP_WORDS]
     found: dict[int, str] = {}
     for word in telling:
         found.setdefault(term_of(word), word)
-    return {word: term for term, word in found.items()}
+    return {
+        word: (term, *alternatives(word, language)) if language else (term,) for term, word in found.items()
+    }

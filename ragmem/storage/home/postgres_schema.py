@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 
-from ragmem.storage.fulltext.lexicon import build
+from ragmem.storage.fulltext.lexicon import build, index_other_languages
 from ragmem.storage.home import schema
 from ragmem.storage.memories import edits
 from ragmem.storage.sql.migrations import Migration, Schema, statements_of
@@ -109,6 +109,7 @@ CATALOG = Schema(
         Migration(8, "continuity", _statements(schema.CONTINUITY), reads_without=True),
         Migration(9, "projects", _with_columns(schema.PROJECTS)),
         Migration(10, "approval", _with_columns(schema.APPROVAL)),
+        Migration(11, "languages", (), index_other_languages, reads_without=True),
     ),
 )
 """The catalog in PostgreSQL; the table `migrations` has its version."""

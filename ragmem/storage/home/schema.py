@@ -1,7 +1,7 @@
 """The tables of the catalog in SQLite, as steps from version to version."""
 
 from ragmem.errors import StoreDamagedError
-from ragmem.storage.fulltext.lexicon import build
+from ragmem.storage.fulltext.lexicon import build, index_other_languages
 from ragmem.storage.memories import edits
 from ragmem.storage.sql.database import Connection, Database
 from ragmem.storage.sql.migrations import Migration, Schema, statements_of
@@ -550,6 +550,7 @@ CATALOG = Schema(
         Migration(9, "continuity", statements_of(CONTINUITY), reads_without=True),
         Migration(10, "projects", statements_of(PROJECTS)),
         Migration(11, "approval", statements_of(APPROVAL)),
+        Migration(12, "languages", (), index_other_languages, reads_without=True),
     ),
     stamped=_read_version,
     stamp=_write_version,

@@ -42,11 +42,13 @@ RELEASED = {
     ("catalog", 9): "803e92587777491355c1e249463cc09d",
     ("catalog", 10): "078086f7c3b4cbc5eb102c1934c86f3d",
     ("catalog", 11): "b61b73305648c12a4a47cb2dd256403d",
+    ("catalog", 12): "90fd0233ab71297f183d11ce82a69c25",
     ("store", 1): "ade557b679f4adaaa558839752113711",
     ("store", 3): "bb0831eaae3e2fa40ee65f147eef24a2",
     ("store", 2): "2d5e2f1028b96ac889e45fdcb5a3aa7b",
     ("store", 4): "ca5f71fd15cdcc23e43c565a2e594937",
     ("store", 5): "7a2755ef1bd66bba292256516622b621",
+    ("store", 6): "db17bb3b9b38f44c664fb7a201838b75",
     ("operational", 1): "b5260d2050781cada90c69c740759a58",
     ("operational", 2): "6fd74cf9ea6a668c99d7a7839a98f77f",
 }
@@ -63,6 +65,7 @@ RELEASED_FOR_POSTGRESQL = {
     8: "6cfd2bf8efafe0cc64ed6a47bb828430",
     9: "e187f803c168a445f478b2c73503956e",
     10: "f26b9f24032318b8b7642932e2c5629e",
+    11: "2726ff5ea19ca6e071108a62eeb04872",
 }
 """The same for the catalog of PostgreSQL, whose statements are derived from those of SQLite."""
 

@@ -323,6 +323,20 @@ _COMPACT = (
     """,
 )
 
+
+def forget_pending_texts(connection: Connection) -> None:
+    """Let the vectors of pending memories be made anew, although their texts have not changed.
+
+    The catalog has made those pending whose language has an own analysis now.
+    """
+    (there,) = connection.execute("SELECT count(*) FROM sqlite_master WHERE name = 'memories'").fetchone()
+    if there:
+        connection.execute(
+            "UPDATE store_documents SET texts = '' WHERE id IN"
+            " (SELECT id FROM memories WHERE state = 'pending')"
+        )
+
+
 STORE = Schema(
     "store",
     (
@@ -331,6 +345,7 @@ STORE = Schema(
         Migration(3, "vectors of two models", _TWO_MODELS, reads_without=True),
         Migration(4, "vectors of chunks by id", _CHUNKS_BY_ID, reads_without=True),
         Migration(5, "compact rows", _COMPACT, compact),
+        Migration(6, "vectors of other languages", (), forget_pending_texts, reads_without=True),
     ),
     stamped=_read_version,
     stamp=_stamp,

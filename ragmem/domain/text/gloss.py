@@ -1,0 +1,141 @@
+"""Gloss texts of other languages: give English words for their words, by a glossary for each language.
+
+A gloss is no translation: it keeps the order of the words, leaves function words out, and keeps names and
+words that it does not know. It is enough for a model that knows English alone, and for full text: measured
+by benchmarks/multilingual.py. The glossaries are word alignments of translated messages of programs,
+learnt by scripts/build_glossaries.py, which names their sources.
+"""
+
+import re
+import zlib
+from collections.abc import Iterator, Mapping
+from functools import cache, lru_cache
+from pathlib import Path
+
+from ragmem.domain.text.language import ENGLISH, detect, function_words
+from ragmem.domain.text.stemming import stem_in
+from ragmem.domain.text.words import fold_words, is_unspaced
+
+FOLDER = Path(__file__).with_name("glossaries")
+
+UNSPACED = frozenset({"ja", "ko", "zh"})
+"""Languages whose words are found by the longest entry of the glossary."""
+
+LONGEST_ENTRY = 4
+"""Letters of an entry in a language without spaces."""
+
+COMPOUNDING = frozenset({"da", "de", "fi", "hu", "nb", "nl", "sv"})
+_SHORTEST_PART, _SHORTEST_COMPOUND = 3, 8
+_LINKS = ("s", "es", "n", "en", "er", "e")
+"""Letters between the parts of a compound."""
+
+_RUN = re.compile(r"[^\W_]+")
+
+
+@cache
+def glossaries() -> frozenset[str]:
+    """Return the ISO 639-1 codes of the languages with a glossary."""
+    return frozenset(path.name.partition(".")[0] for path in FOLDER.glob("*.z"))
+
+
+@cache
+def _glossary(language: str) -> tuple[Mapping[str, tuple[str, ...]], Mapping[str, tuple[str, ...]]]:
+    """Return word -> English words, and stem -> English words of its most frequent form."""
+    if language not in glossaries():
+        return {}, {}
+    lines = zlib.decompress((FOLDER / f"{language}.z").read_bytes()).decode().splitlines()
+    words: dict[str, tuple[str, ...]] = {}
+    stems: dict[str, tuple[str, ...]] = {}
+    for line in lines:  # the most frequent ones first
+        word, _, english = line.partition("\t")
+        words[word] = glossed = tuple(english.split())
+        if language not in UNSPACED:
+            stems.setdefault(stem_in(language, word), glossed)
+    return words, stems
+
+
+@lru_cache(maxsize=65_536)
+def gloss_word(word: str, language: str) -> tuple[str, ...]:
+    """Return English words for a folded word; none where the glossary does not know it."""
+    return _known(word, language) or _compound(word, language)
+
+
+def _known(word: str, language: str) -> tuple[str, ...]:
+    words, stems = _glossary(language)
+    return words.get(word) or stems.get(stem_in(language, word), ())
+
+
+def _compound(word: str, language: str) -> tuple[str, ...]:
+    """Return the English words of both parts of a compound, cut where the shorter part is longest."""
+    if language not in COMPOUNDING or len(word) < _SHORTEST_COMPOUND:
+        return ()
+    middle = len(word) // 2
+    for cut in sorted(range(_SHORTEST_PART, len(word) - _SHORTEST_PART + 1), key=lambda at: abs(at - middle)):
+        last = _known(word[cut:], language)
+        if not last:
+            continue
+        first = word[:cut]
+        heads = [first, *(first.removesuffix(link) for link in _LINKS if first.endswith(link)), f"{first}e"]
+        for head in heads:
+            if len(head) >= _SHORTEST_PART and (known := _known(head, language)):
+                return (*known, *last)
+    return ()
+
+
+def gloss_run(run: str, language: str) -> Iterator[tuple[str, ...]]:
+    """Yield the English words of the longest entries in a run of letters of a language without spaces."""
+    words, _ = _glossary(language)
+    place = 0
+    while place < len(run):
+        for size in range(min(LONGEST_ENTRY, len(run) - place), 0, -1):
+            if found := words.get(run[place : place + size]):
+                yield found
+                place += size
+                break
+        else:
+            place += 1
+
+
+def gloss(text: str, language: str) -> str:
+    """Return a text with English words in place of those that the glossary knows, without function words.
+
+    An empty string if nothing is left. Names and unknown words stay as they are.
+    """
+    found: list[str] = []
+    empty = function_words().get(language, frozenset())
+    unspaced = language in UNSPACED
+    for match in _RUN.finditer(text):
+        run = match[0]
+        if unspaced and not run.isascii():
+            for piece in _pieces(run):
+                if is_unspaced(piece):
+                    found.extend(word for words in gloss_run(piece, language) for word in words)
+                else:
+                    found.append(piece)
+            continue
+        folded = fold_words(run)
+        if len(folded) == 1:
+            if folded[0] in empty:
+                continue
+            if words := gloss_word(folded[0], language):
+                found.extend(words)
+                continue
+        found.append(run)
+    return " ".join(found)
+
+
+def _pieces(run: str) -> Iterator[str]:
+    """Yield the parts of a run that are, or are not, in scripts without spaces."""
+    start = 0
+    for place in range(1, len(run) + 1):
+        if place == len(run) or is_unspaced(run[place]) != is_unspaced(run[start]):
+            yield run[start:place]
+            start = place
+
+
+def in_english(text: str) -> str:
+    """Return the gloss of a text in another language; an English text, or one of no language, as it is."""
+    language = detect(text)
+    if language is None or language == ENGLISH or language not in glossaries():
+        return text
+    return gloss(text, language) or text

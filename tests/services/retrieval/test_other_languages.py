@@ -1,0 +1,95 @@
+"""Memories and questions in other languages than English, with the model that ragmem brings."""
+
+import sqlite3
+from contextlib import closing
+
+import pytest
+
+from ragmem.api.memory import Ragmem
+from ragmem.backends.minilm import embedder
+from ragmem.domain.model import Draft, Scope
+from ragmem.services.doctor.invariants import violations
+from ragmem.storage.fulltext import terms
+
+NOTES = {
+    "lock": "Die Sperre für Bestellungen liegt jetzt in der Datenbank, weil der Cache beim Ausfall die"
+    " Sperren verloren hat.",
+    "backup": "Jede Nacht um drei laufen die Sicherungen der Datenbank auf den Server hera; das Kennwort"
+    " steht im Tresor.",
+    "review": "Änderungen am Schema brauchen zwei Freigaben, bevor sie in den Hauptzweig dürfen.",
+    "cache": "Der Zwischenspeicher der Bilder wird nach einer Stunde geleert, sonst läuft die Platte voll.",
+    "tests": "Die langsamen Tests laufen nur noch nachts, damit die Pipeline am Tag schnell bleibt.",
+}
+CHINESE = "数据库备份每天凌晨三点运行，失败后需要手动重启。"
+
+
+@pytest.fixture
+def memory(tmp_path):
+    with open_home(tmp_path) as opened:
+        yield opened
+
+
+def open_home(folder) -> Ragmem:
+    return Ragmem.open(environ={"RAGMEM_HOME": str(folder / "ragmem")}, home=folder, cwd=folder)
+
+
+def fill(memory: Ragmem) -> None:
+    notes = {**NOTES, "zh": CHINESE, "en": "We rotate the access keys of the bucket every ninety days."}
+    memory.ingest(
+        [Draft("ingest", uri, text, uri, scope=Scope("user")) for uri, text in notes.items()], rule="off"
+    )
+
+
+def first(memory: Ragmem, question: str) -> str:
+    matches = memory.query(question).matches
+    return matches[0].memory.uri if matches else ""
+
+
+@pytest.mark.parametrize(
+    ("question", "note"),
+    [
+        ("Wo werden Bestellungen gesperrt?", "lock"),
+        ("Wann wird die Datenbank gesichert?", "backup"),
+        ("Datenbanksicherung", "backup"),
+        ("where do the database backups run at night", "backup"),
+        ("how many approvals does a schema change need", "review"),
+        ("when is the image cache cleared", "cache"),
+        ("数据库什么时候备份", "zh"),
+        ("when are access keys rotated", "en"),
+    ],
+)
+def test_a_question_in_any_of_the_languages_finds_its_note(memory, question, note):
+    fill(memory)
+    found = [match.memory.uri for match in memory.query(question).matches[:2]]
+    assert note in (found[:1] if note not in {"backup", "zh"} else found)
+
+
+def test_a_question_about_something_else_is_met_with_silence(memory):
+    fill(memory)
+    assert memory.query("Wie viele Spieler hat eine Mannschaft beim Handball?").matches == ()
+
+
+def test_an_excerpt_and_a_phrase_are_of_the_text_itself(memory):
+    fill(memory)
+    matches = memory.query('"zwei Freigaben"').matches
+    assert [match.memory.uri for match in matches] == ["review"]
+    assert matches[0].memory.text == NOTES["review"]
+
+
+def test_a_home_of_a_release_that_knew_english_alone_learns_the_others(tmp_path, monkeypatch):
+    with monkeypatch.context() as english:
+        english.setattr(embedder, "in_english", lambda text: text)
+        english.setattr(terms, "foreign_language", lambda text: None)
+        with open_home(tmp_path) as before:
+            fill(before)
+            assert first(before, "how many approvals does a schema change need") != "review"
+        terms._terms_of_field.cache_clear()
+    with closing(sqlite3.connect(tmp_path / "ragmem" / "data" / "memory.db")) as connection, connection:
+        connection.execute("DELETE FROM migrations WHERE component = 'catalog' AND version >= 12")
+        connection.execute("DELETE FROM migrations WHERE component = 'store' AND version >= 6")
+        connection.execute("PRAGMA user_version = 11")
+        connection.execute("UPDATE storage_meta SET value = '5' WHERE key = 'version'")
+    with open_home(tmp_path) as after:
+        after.inbox.index_pending()
+        assert first(after, "how many approvals does a schema change need") == "review"
+        assert violations(after.catalog, after.store, deep=True) == []

@@ -68,7 +68,7 @@ def row_of(name: str, judged: Sequence[Judged]) -> list[str]:
 def main() -> None:
     options = common.arguments(__doc__.splitlines()[0], data="../shared/eval").parse_args()
     document: dict[str, Any] = {"benchmark": "question", "machine": common.machine(), "sets": {}}
-    rows, notes = [], []
+    rows = []
     judged: list[Judged] = []
     count, seconds = 0, 0.0
     for folder in folders_of_sets(options.data):
@@ -79,9 +79,6 @@ def main() -> None:
         seconds += time.process_time() - started
         count += len(read)
         told = {name: sum(bool(getattr(asked, name)) for asked in read) for name in FEATURES}
-        notes.append(
-            f"{found.name}, {len(read)} questions: " + ", ".join(f"{name} {told[name]}" for name in FEATURES)
-        )
         dated: dict[str, list[tuple[str, datetime]]] = {}
         for draft in found.drafts:
             if draft.event_time is not None:
@@ -98,7 +95,7 @@ def main() -> None:
         document["sets"][found.name] = {"questions": len(read), "told": told, "dated": own}
     rows += [row_of(name, own) for name in LENGTHS if (own := [item for item in judged if item[0] == name])]
     document["microseconds"] = seconds / count * 1e6
-    notes.append(f"reading a question takes {document['microseconds']:.0f} µs of processor time")
+    notes = [f"reading a question takes {document['microseconds']:.0f} µs of processor time"]
     headers = ["questions that name a date", "questions", "area", "gold inside", "others inside"]
     common.report("question", document, headers, rows, options=options, notes=notes)
 

@@ -1,7 +1,7 @@
 """Write the memory file of each project of a corpus, line by line, for a reader who judges the lines.
 
 Each repository with enough notes and sessions is a project. The lines go to a file, with the memory that each
-one comes from; a person marks each line true and worth keeping, or not (docs/context.md).
+one comes from; a person marks each line true and worth keeping, or not (docs/benchmarks.md).
 """
 
 import argparse

@@ -34,6 +34,11 @@ class Step:
 STEPS = (
     Step("get it", "git clone ADDRESS ragmem && cd ragmem"),
     Step("install it, seed the example notes, ask three questions", "make demo"),
+    Step(
+        "or try it without an installation, by its wheel",
+        "make wheel && .venv/bin/pip install --quiet uv"
+        " && .venv/bin/uvx --quiet --from dist/ragmem-*.whl ragmem demo | head -6",
+    ),
     Step("have the command at hand", 'export PATH="$PWD/.venv/bin:$PATH"'),
     Step("look at it", "ragmem --version"),
     Step(
@@ -47,9 +52,9 @@ STEPS = (
     Step("ask for it in other words", 'ragmem query "where do we store sessions"'),
     Step("ask what it cannot know", 'ragmem query "how to bake sourdough bread"', code=1),
     Step("keep a folder of documents", "ragmem ingest docs/adr --tag decision"),
-    Step("ask them", 'ragmem query "why not the official SDK for MCP" --limit 2'),
+    Step("ask them", 'ragmem query "why not the official SDK for MCP" --limit 1'),
     Step("see what connecting an assistant changes", "ragmem connect claude-code --dry-run | head -14"),
-    Step("see whether all is well", "ragmem doctor"),
+    Step("see whether all is well", "ragmem doctor | head -6"),
 )
 
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")

@@ -244,8 +244,6 @@ class Trial:
     version: str = ""
     checks: list[tuple[str, bool, str]] = field(default_factory=list)
     """What is checked, whether it holds, and what was seen."""
-    sent: list[tuple[str, str]] = field(default_factory=list)
-    """What the model was sent of ragmem: the moment, and the text."""
     hooks: list[dict[str, Any]] = field(default_factory=list)
 
     def check(self, what: str, holds: bool, seen: str = "") -> None:  # noqa: FBT001 - a fact
@@ -287,7 +285,7 @@ def main(words: Sequence[str]) -> int:
         before, mark, rest = page.partition(BEGIN)
         if not mark:
             parser.error(f"{given.markdown} has no line {BEGIN}")
-        text = f"{table}\n\n{_transcript(trials)}"
+        text = f"{table}\n\n{_calls(trials)}"
         given.markdown.write_text(f"{before}{BEGIN}\n{text}\n{END}{rest.partition(END)[2]}", encoding="utf-8")
     return int(any(not holds for trial in trials for _, holds, _ in trial.checks))
 
@@ -500,14 +498,7 @@ def _session(
     project = trial.folder / "project"
     _run([command, *trial.program.arguments, prompt], project, environ, SESSION_S)
     _read_hooks(trial)
-    requests = script.requests[begin:]
-    for number, (path, body) in enumerate(requests):
-        for block in dict.fromkeys(
-            re.findall(r"<ragmem-memory>.*?</ragmem-memory>", _plain(body), re.DOTALL)
-        ):
-            if all(block != text for _, text in trial.sent):
-                trial.sent.append((f"{path}, request {number + 1}", block))
-    return requests
+    return script.requests[begin:]
 
 
 def _read_hooks(trial: Trial) -> None:
@@ -609,22 +600,13 @@ def _table(trials: Sequence[Trial]) -> str:
     return "\n".join(lines)
 
 
-def _transcript(trials: Sequence[Trial]) -> str:
-    """Return what the models were sent of ragmem, shortened, and which hooks were called."""
-    lines = ["What the models were sent of ragmem in these runs, without ids and dates:", ""]
+def _calls(trials: Sequence[Trial]) -> str:
+    """Return which hooks each assistant called, one item each."""
+    lines = []
     for trial in trials:
-        events = list(dict.fromkeys(one["arguments"][0] for one in trial.hooks))
-        lines += [
-            f"**{_title(trial)} {trial.version}** called {', '.join(f'`{one}`' for one in events)}.",
-            "",
-        ]
-        for moment, text in trial.sent:
-            facts = [fact for fact in OURS if fact in text and fact != NOT_FOUND]
-            lines.append(
-                f"- {moment}: {len(text)} characters with " + "; ".join(f"*{fact}*" for fact in facts)
-            )
-        lines.append("")
-    return "\n".join(lines).rstrip()
+        events = dict.fromkeys(one["arguments"][0] for one in trial.hooks)
+        lines.append(f"- {_title(trial)} called {', '.join(f'`{one}`' for one in events)}")
+    return "\n".join(lines)
 
 
 def _title(trial: Trial) -> str:

@@ -727,6 +727,12 @@ CASES = (
         environ=(("RAGMEM_LANGUAGE_MODEL_BACKEND", "fake"), ("RAGMEM_LANGUAGE_MODEL_MODEL", "down")),
     ),
     Case(
+        "a careful question without a reranker",
+        "query wal --careful",
+        4,
+        "a careful question is read by a reranker, and none is configured",
+    ),
+    Case(
         "an answer where only ids are wanted",
         "query wal --answer --ids",
         2,
@@ -1072,6 +1078,30 @@ CASES = (
         "models pull nope",
         2,
         '"nope" is not a name of a model on a hub',
+    ),
+    Case(
+        "a file of a model without its backend",
+        "models pull team/model@int8",
+        2,
+        '"team/model@int8" names a file of a model',
+    ),
+    Case(
+        "an ONNX model that was not fetched",
+        "models use onnx:bge-m3",
+        2,
+        'there is no ONNX file of "Xenova/bge-m3" on this machine',
+    ),
+    Case(
+        "a report on a language model that is none",
+        "models test --language",
+        2,
+        "there is no language model",
+    ),
+    Case(
+        "all passages for an embedding model",
+        "models test --whole",
+        2,
+        "--whole is for language models",
     ),
     Case(
         "a hub that is no address",
@@ -1573,36 +1603,41 @@ def test_an_interrupt_inside_a_compiled_text_still_exits_with_130(home: Home):
 
 def document() -> str:
     """Return docs/errors.md as CASES and FILES have it."""
-    rows = [(case.what, case.command, f"ragmem: {case.line}", case.code) for case in CASES]
-    rows += [(what, "seed", line, code) for what, _, _, code, line in FILES]
-    rows += [(what, command, "", 0) for what, command, _ in HOOKS]
+    rows = [(case.command, case.line, case.code) for case in CASES]
+    rows += [("seed", line.removeprefix("ragmem: "), code) for _, _, _, code, line in FILES]
     rows += [
-        ("a home that is read-only", "seed", 'ragmem: cannot write "...": the home is read-only', 3),
-        ("a full disk", "seed", 'ragmem: cannot write "...": database or disk is full', 3),
-        (
-            "a port that another has",
-            "serve --port 9622",
-            "ragmem: cannot listen on 127.0.0.1:9622: address already in use",
-            3,
-        ),
-        ("another writer", "seed", "ragmem: another process has been writing for 30 s", 5),
-        ("^C", "seed", "ragmem: interrupted; what was finished is stored", 130),
+        ("seed", 'cannot write "...": the home is read-only', 3),
+        ("seed", 'cannot write "...": database or disk is full', 3),
+        ("serve --port 9622", "cannot listen on 127.0.0.1:9622: address already in use", 3),
+        ("seed", "another process has been writing for 30 s", 5),
+        ("seed", "interrupted; what was finished is stored", 130),
     ]
     lines = [
         "# What bad input gives",
         "",
-        "One line on standard error, then perhaps a blank line and a hint, and an exit code. What was stored",
-        "before stays as it was. `seed`, `ingest` of a folder and `ingest --code` name single files and go",
-        "on with the rest; so they do where the database or the model rejects one text. `hook` says nothing,",
-        "so that an assistant goes on; what went wrong stands in `hooks.log`.",
-        "Generated from `tests/test_bad_input.py`, which runs each of these.",
+        "```console",
+        "$ ragmem ingest nope.md; echo $?",
+        'ragmem: there is no file "nope.md"',
+        "2",
+        "```",
         "",
-        "| what is wrong | command | line | exit code |",
-        "|---|---|---|---|",
-        *(
-            f"| {what} | `ragmem {command}` | {f'`{line}`' if line else 'none'} | {code} |"
-            for what, command, line, code in rows
-        ),
+        "One line on standard error, with `ragmem: ` before it but for `failed: `, then perhaps a blank line",
+        "and a hint, and an exit code. What was stored before stays as it was. `seed`, `ingest` of a folder",
+        "and `ingest --code` name single files and go on with the rest; so they do where the database or the",
+        "model rejects one text.",
+        "Generated from `tests/test_bad_input.py`, which runs each of these.",
+    ]
+    for wanted in sorted({code for *_, code in rows}):
+        found = dict.fromkeys((command, line) for command, line, code in rows if code == wanted)
+        lines += ["", f"## Exit code {wanted}", "", *(f"- `ragmem {one}`: `{line}`" for one, line in found)]
+    lines += [
+        "",
+        "## Hooks",
+        "",
+        "`ragmem hook` says nothing and exits with 0, so that an assistant goes on; what went wrong stands",
+        "in `hooks.log`. Tried with:",
+        "",
+        *(f"- {what}: `ragmem {command}`" for what, command, _ in HOOKS),
     ]
     return "\n".join(lines) + "\n"
 

@@ -201,3 +201,51 @@ def test_the_site_leads_to_every_page_once():
     assert sorted(re.findall(r"- ([\w-]+\.md)$", nav, re.MULTILINE)) == sorted(
         page.name for page in ROOT.glob("docs/*.md")
     )
+
+
+GENERATED = re.compile(r"<!-- BEGIN ([\w -]+) -->.*?<!-- END \1 -->", re.DOTALL)
+SENTENCE, CELL = 35, 20
+"""Most words of a sentence, and of a cell of a table: CONTRIBUTING.md, Conventions."""
+
+
+def long_ones(text):
+    """Yield the sentences and the cells of a page that have too many words; code counts as one."""
+    plain = re.sub(r"<!--.*?-->", "", FENCE.sub("", GENERATED.sub("", text)), flags=re.DOTALL)
+    plain = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", SPAN.sub("CODE", plain))
+
+    def count(said):
+        return sum(bool(re.search(r"\w", word)) for word in said.split())
+
+    for paragraph in re.split(r"\n\s*\n|\n(?= *(?:[-*]|\d+\.|\||>) )", plain):
+        if paragraph.startswith("|"):
+            yield from (cell for cell in re.split(r"(?<!\\)\|", paragraph) if count(cell) > CELL)
+        else:
+            said = " ".join(paragraph.split())
+            yield from (
+                one for one in re.split(r"(?<=[.!?:])[*)\"]*\s+(?=[A-Z*(\"])", said) if count(one) > SENTENCE
+            )
+
+
+# Still to be shortened.
+WORDY = {"documents.md", "extraction.md"}
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if page.parent.name in {"docs", "adr"}], ids=lambda page: page.name
+)
+def test_no_sentence_and_no_cell_of_a_page_is_long(page):
+    assert page.name in WORDY or list(long_ones(page.read_text(encoding="utf-8"))) == []
+
+
+def test_a_long_sentence_and_a_long_cell_are_seen():
+    words = "word " * 21
+    assert len(list(long_ones(f"Short. {words}{words}.\n\n| a | {words} |\n|---|---|\n"))) == 2
+
+
+def test_each_page_says_at_once_what_to_type():
+    late = [
+        page.name
+        for page in ROOT.glob("docs/*.md")
+        if not any(line.startswith("```") for line in page.read_text(encoding="utf-8").splitlines()[:20])
+    ]
+    assert late == []

@@ -1,4 +1,4 @@
-"""docs/configuration.md: every setting with its type, default, variable and meaning, from the code."""
+"""docs/configuration.md: every setting with its type, default and meaning, from the code."""
 
 import json
 from collections.abc import Iterator
@@ -14,14 +14,16 @@ from ragmem.config.project import project_keys as allowed_in_project
 from ragmem.config.settings import FORMER, SECTIONS
 from ragmem.config.sources import source_keys
 from ragmem.config.values import Rule
-from ragmem.config.variables import variable_name
 
 _INTRODUCTION = f"""\
 # Configuration
 
-Nothing needs to be configured. This page lists what can be; it is written by `scripts/generate.py` from the
-code that reads the settings, so do not edit it. `ragmem inspect config` prints each value that is in force,
-with the file and line or the variable that set it.
+```sh
+ragmem inspect config                       # each value in force, and the line or variable that set it
+RAGMEM_WARM_IDLE_MINUTES=5 ragmem query x   # any key by its variable
+```
+
+Nothing needs to be configured. This page lists what can be; `scripts/generate.py` writes it from the code.
 
 | file | holds | where |
 | --- | --- | --- |
@@ -37,8 +39,11 @@ The first that names a key wins: an option of the command, the variable, the pro
 the file in the configuration folder, the default. A key, table or value that is not known is an error that
 names file and line and the nearest name that is.
 
-**Variables.** Each key has one, named in the tables. Switches take `1`, `true`, `yes` or `on`, and `0`,
-`false`, `no` or `off`. A list takes one text. Tables have no variable. An empty variable counts as unset.
+**Variables.** Each key has one: `RAGMEM_`, then table and key in capitals, joined by underscores. So
+`[warm] idle_minutes` is `RAGMEM_WARM_IDLE_MINUTES`, `[sources.prds] enabled` is
+`RAGMEM_SOURCES_PRDS_ENABLED`, and `weights.recency` of decay.json is `RAGMEM_DECAY_WEIGHTS_RECENCY`.
+Switches take `1`, `true`, `yes` or `on`, and `0`, `false`, `no` or `off`. A list takes one text. What is
+itself a table has none. An empty variable counts as unset.
 """
 
 _MEANINGS = {
@@ -77,10 +82,10 @@ def _config() -> Iterator[str]:
         yield ""
         yield _opening(section.__doc__ or "")
         yield ""
-        yield "| key | type | default | meaning | variable |"
-        yield "| --- | --- | --- | --- | --- |"
+        yield "| key | type | default | meaning |"
+        yield "| --- | --- | --- | --- |"
         for item in fields(section):
-            yield _row(item.name, _default(item), item.metadata["rule"], variable_name(name, item.name))
+            yield _row(item.name, _default(item), item.metadata["rule"])
         yield ""
 
 
@@ -100,10 +105,10 @@ def _sources() -> Iterator[str]:
     yield "The list `exclude` above all tables (.gitignore syntax) is added to the shipped one; `!pattern`"
     yield "takes something back."
     yield ""
-    yield "| key of [sources.NAME] | type | default | meaning | variable |"
-    yield "| --- | --- | --- | --- | --- |"
+    yield "| key of [sources.NAME] | type | default | meaning |"
+    yield "| --- | --- | --- | --- |"
     for name, (default, rule) in source_keys().items():
-        yield _row(name, default, rule, f"RAGMEM_SOURCES_NAME_{name.upper()}")
+        yield _row(name, default, rule)
     yield ""
     yield "The shipped file:"
     yield ""
@@ -115,12 +120,12 @@ def _decay() -> Iterator[str]:
     yield ""
     yield "Laid over the shipped file key by key. [lifecycle.md](lifecycle.md#age) draws what the numbers do."
     yield ""
-    yield "| key | default | meaning | variable |"
-    yield "| --- | --- | --- | --- |"
+    yield "| key | default | meaning |"
+    yield "| --- | --- | --- |"
     for name, value in _flat(json.loads(find_default(DECAY_FILE).read_text(encoding="utf-8"))):
         kind = name.removeprefix("half_lives_days.")
         meaning = _MEANINGS.get(name) or f"days after which the recency of the kind {kind} is one half"
-        yield f"| `{name}` | `{value}` | {meaning} | `{variable_name('decay', *name.split('.'))}` |"
+        yield f"| `{name}` | `{value}` | {meaning} |"
     yield ""
 
 
@@ -142,10 +147,8 @@ def _project() -> Iterator[str]:
         yield f"| `{name}` | {_type(default, rule)} | {meanings.get(name) or _cell(rule.about)} |"
 
 
-def _row(name: str, default: Any, rule: Rule, variable: str) -> str:
-    without = isinstance(default, dict)
-    cells = (f"`{name}`", _type(default, rule), _written(default), _cell(rule.about), f"`{variable}`")
-    return f"| {' | '.join((*cells[:-1], '' if without else cells[-1]))} |"
+def _row(name: str, default: Any, rule: Rule) -> str:
+    return f"| `{name}` | {_type(default, rule)} | {_written(default)} | {_cell(rule.about)} |"
 
 
 def _default(item: "Field[Any]") -> Any:

@@ -1,4 +1,4 @@
-"""docs/api.md: the operations of the server, written into the page between two marks."""
+"""docs/api.md: ragmem's own operations of the server, written into the page between two marks."""
 
 import tempfile
 from collections.abc import Iterator
@@ -10,6 +10,8 @@ from ragmem.server.app import create_app
 from ragmem.server.security.origin import Names
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "api.md"
+OWN = "/v1/memory/"
+"""Other paths have their sections on that page and in docs/serve.md."""
 BEGIN, END = "<!-- BEGIN operations -->", "<!-- END operations -->"
 
 
@@ -30,16 +32,12 @@ def _lines() -> Iterator[str]:
         with Ragmem.open(environ=environ, home=home, cwd=home) as memory:
             description = create_app(memory, token="x" * 43, names=Names("127.0.0.1")).openapi()
     for tag in description["tags"]:
-        yield ""
-        yield f"### {tag['name']}"
-        yield ""
-        yield tag["description"]
-        yield ""
-        yield "| operation | | id |"
-        yield "|---|---|---|"
-        for path, methods in description["paths"].items():
-            for method, operation in methods.items():
-                if operation["tags"][0] == tag["name"]:
-                    summary = operation["summary"].replace("|", "\\|")
-                    yield f"| `{method.upper()} {path}` | {summary} | `{operation['operationId']}` |"
+        rows = [
+            f"- `{method.upper()} {path.removeprefix(OWN)}`: {operation['summary']}"
+            for path, methods in description["paths"].items()
+            for method, operation in methods.items()
+            if operation["tags"][0] == tag["name"] and path.startswith(OWN)
+        ]
+        if rows:
+            yield from ("", f"**{tag['name']}**: {tag['description']}", "", *rows)
     yield ""

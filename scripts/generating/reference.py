@@ -1,5 +1,6 @@
 """docs/cli.md: the reference of the command line."""
 
+from collections import Counter
 from collections.abc import Iterator
 
 from generating.tree import Argument, Command, Option, exit_codes, groups
@@ -28,10 +29,21 @@ Of all commands; a code that is not listed means failure.
 """
 
 
+MANY = 5
+"""Of so many commands an option with the same words is described once, at the head of the page."""
+
+
 def reference(tree: Command) -> str:
     """Return docs/cli.md."""
+    counted = Counter(_option_row(option) for one in _all(tree) for option in one.options)
+    shared = {row for row, commands in counted.items() if commands >= MANY}
     lines = [
         "# The command line",
+        "",
+        "```",
+        "ragmem COMMAND --help    # what stands below of one command",
+        "ragmem help WORDS        # search all pages, without a network",
+        "```",
         "",
         "Written by `scripts/generate.py` from the commands themselves: do not edit.",
         "",
@@ -40,18 +52,30 @@ def reference(tree: Command) -> str:
         *_list(tree),
         CONTRACT + exit_code_table(),
         "",
+        "## Options of many commands",
+        "",
+        "Every command has `-h`, `--help`. The others mean the same wherever *Also* names them:",
+        "",
+        *(row for row in counted if row in shared and "`--help`" not in row),
+        "",
     ]
     for command in tree.commands:
-        lines += _section(command, level=2)
+        lines += _section(command, shared, level=2)
     return "\n".join(lines).rstrip() + "\n"
 
 
 def _list(tree: Command) -> Iterator[str]:
     for title, commands in groups(tree):
-        yield from (f"**{title}**", "", "| command | what it does |", "|---|---|")
+        yield from (f"**{title}**", "")
         for item in commands:
-            yield f"| [`ragmem {item.name}`](#ragmem-{item.name}) | {_cell(item.summary)} |"
+            yield f"- [`ragmem {item.name}`](#ragmem-{item.name}): {item.summary}"
         yield ""
+
+
+def _all(command: Command) -> Iterator[Command]:
+    for below in command.commands:
+        yield below
+        yield from _all(below)
 
 
 def exit_code_table() -> str:
@@ -60,26 +84,30 @@ def exit_code_table() -> str:
     return "\n".join(("| code | meaning |", "|---|---|", *rows))
 
 
-def _section(command: Command, *, level: int) -> Iterator[str]:
+def _section(command: Command, shared: set[str], *, level: int) -> Iterator[str]:
     yield from ("#" * level + " ragmem " + " ".join(command.path), "", command.summary, "")
     if command.description:
         yield from (command.description, "")
     yield from ("```", command.usage, "```", "")
-    if command.arguments:
-        yield from ("| argument | meaning |", "|---|---|", *map(_argument_row, command.arguments), "")
-    yield from ("| option | meaning |", "|---|---|", *map(_option_row, command.options), "")
+    arguments = [_argument_row(argument) for argument in command.arguments]
+    own = [row for option in command.options if (row := _option_row(option)) not in shared]
+    if arguments or own:
+        yield from (*arguments, *own, "")
+    also = [option.names[-1] for option in command.options if _option_row(option) in shared]
+    if also := [f"`{name}`" for name in also if name != "--help"]:
+        yield from (f"Also {', '.join(also)}.", "")
     if command.examples:
-        yield from ("Examples:", "", "```sh", *command.examples, "```", "")
+        yield from ("```sh", *command.examples, "```", "")
     if command.exit_codes:
-        codes = "; ".join(f"`{code}` {meaning}" for code, meaning in command.exit_codes)
+        codes = ". ".join(f"`{code}` {meaning}" for code, meaning in command.exit_codes)
         yield from (f"Exit codes: {codes}.", "")
     for below in command.commands:
-        yield from _section(below, level=level + 1)
+        yield from _section(below, shared, level=level + 1)
 
 
 def _argument_row(argument: Argument) -> str:
     shown = argument.value.shown + ("..." if argument.repeatable else "")
-    return f"| `{shown}` | {_cell(argument.help)} |"
+    return f"- `{shown}`: {argument.help}"
 
 
 def _option_row(option: Option) -> str:
@@ -92,8 +120,4 @@ def _option_row(option: Option) -> str:
         shown = f" `{option.value.shown}`"
     if option.default:
         meaning += f" Default: `{option.default}`."
-    return f"| {names}{shown} | {_cell(meaning)} |"
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|")
+    return f"- {names}{shown}: {meaning}"

@@ -23,6 +23,7 @@ def tools_page(tree: Command) -> str:
 
 def _lines() -> Iterator[str]:
     yield "Written by `scripts/generate.py` from the definitions: do not edit between the marks."
+    yield "A tool that stores deletes and overwrites nothing."
     yield ""
     yield "| what is sent | tools | characters of JSON | tokens, at four characters each |"
     yield "|---|---|---|---|"
@@ -50,19 +51,17 @@ def _tool(tool: Tool) -> Iterator[str]:
     yield ""
     yield f"### {tool.name}{profile}"
     yield ""
-    effect = "It reads only." if tool.read_only else "It stores; nothing is deleted or overwritten."
-    yield f"{tool.description} {effect}"
+    yield f"{tool.description} {'Reads only.' if tool.read_only else 'Stores.'}"
     yield ""
     properties = tool.parameters["properties"]
     if not properties:
         yield "No parameters."
         return
-    yield "| parameter | what | default |"
-    yield "|---|---|---|"
     required = tool.parameters.get("required", ())
     for name, schema in properties.items():
-        default = "required" if name in required else f"`{schema['default']}`" if "default" in schema else ""
-        yield f"| `{name}` | {_meant(schema)} | {default} |"
+        default = f"default `{schema['default']}`" if "default" in schema else ""
+        told = "required" if name in required else default
+        yield f"- `{name}`: {'; '.join(filter(None, (_meant(schema), told)))}"
 
 
 def _meant(schema: dict[str, object]) -> str:
@@ -73,5 +72,5 @@ def _meant(schema: dict[str, object]) -> str:
     if isinstance(choices := schema.get("enum"), list):
         said.append("one of " + ", ".join(f"`{one}`" for one in choices))
     if told := schema.get("description"):
-        said.append(str(told).replace("|", "\\|").replace("*", "\\*"))
+        said.append(str(told).replace("*", "\\*"))
     return "; ".join(said)

@@ -90,7 +90,8 @@ class Injections:
                 catalog=home.catalog,
                 open_store=lambda: home.store,
                 open_embedder=lambda: home.models.embedder,
-                ask=lambda question: self._retrieval.ask(question, at),
+                # A hook has a deadline, in which no reranker reads.
+                ask=lambda question: self._retrieval.ask(question, at, careful=False),
                 policy=home.settings.lifecycle.policy,
                 now=at or now(),
                 respite=self._retrieval.embedder_breaker,

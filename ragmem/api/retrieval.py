@@ -1,5 +1,6 @@
 """Answers to questions: policy, calibration, expansion, routes."""
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
@@ -10,14 +11,19 @@ from ragmem.api.home import Home, now
 from ragmem.errors import BackendError
 from ragmem.services.ingestion.scope import project_at
 from ragmem.services.retrieval import branches
+from ragmem.services.retrieval.calibration import BUNDLED
 from ragmem.services.retrieval.circuit_breaker import CircuitBreaker
 from ragmem.services.retrieval.query import Answer, Assistance, Policy, Question, ask
 from ragmem.storage.memories.read_cache import ReadCache
 
 if TYPE_CHECKING:
+    from ragmem.ports import Store
     from ragmem.services.retrieval.calibration import Calibration
     from ragmem.services.retrieval.expansion import Expansions
     from ragmem.services.retrieval.routes import RoutedAnswer
+
+FEW_CHUNKS = 30
+"""Minimum number of chunks for the calibration of a model that runs here: it has no default."""
 
 
 class Retrieval:
@@ -46,29 +52,37 @@ class Retrieval:
             abstain=query.abstain,
         )
 
-    def ask(self, question: Question, at: datetime | None = None) -> Answer:
-        """Return the answer to a question; `at` is the moment from which ages count (None: now)."""
+    def ask(self, question: Question, at: datetime | None = None, *, careful: bool | None = None) -> Answer:
+        """Return the answer to a question; `at` is the moment from which ages count (None: now).
+
+        `careful` lets the reranker read what was found, False never does; None: as [reranker] says. Raises
+        BackendError for a careful question without a reranker.
+        """
         home = self._home
         home.require()
         head = branches.begin(question.folder)
+        calibration, open_store = self._calibrated_store()
         answer = ask(
             home.catalog,
-            lambda: home.store,
+            open_store,
             question,
             policy=self.policy(),
             now=at or now(),
             breaker=self.embedder_breaker,
-            assistance=self._assistance(),
+            assistance=self._assistance(calibration, careful=careful),
         )
         if head is not None:
             find = partial(project_at, home.catalog, home=home.home)
             answer = replace(answer, matches=branches.mark_unmerged(answer.matches, head, find))
         return replace(answer, notes=(*answer.notes, home.inbox_note)) if home.inbox_note else answer
 
-    def ask_by_route(self, question: Question, route: str | None = None, *, now: datetime) -> "RoutedAnswer":
+    def ask_by_route(
+        self, question: Question, route: str | None = None, *, now: datetime, careful: bool | None = None
+    ) -> "RoutedAnswer":
         """Return the answer by a route; None chooses the route by the form of the question.
 
-        Raises ValueError for a route that does not exist, UsageError for an empty or oversized question.
+        `careful` as for `ask`. Raises ValueError for a route that does not exist, UsageError for an empty or
+        oversized question.
         """
         from ragmem.services.retrieval.routes import RouteContext, ask_by_route
 
@@ -78,21 +92,40 @@ class Retrieval:
             open_store=lambda: home.store,
             open_ledger=lambda: home.ledger,
             open_agents=lambda: home.agents,
-            ask=lambda asked: self.ask(asked, now),
+            ask=lambda asked: self.ask(asked, now, careful=careful),
         )
         return ask_by_route(context, question, route, now=now)
 
-    def _assistance(self) -> Assistance:
+    def _calibrated_store(self) -> "tuple[Calibration | None, Callable[[], Store]]":
+        """Return the calibration, and the store; the cosines of another model than the bundled one scaled."""
+        home = self._home
+        known = None
+        # The search itself reports a model that cannot be opened.
+        with suppress(BackendError):
+            known = self.calibration()
+        if known is None or known.own is None or not known.model or known.model.startswith(BUNDLED):
+            return known, lambda: home.store
+        from ragmem.services.vectors.cosine_scale import scale_between, scaled_store
+
+        elsewhere = known.cosine
+        scale = scale_between(elsewhere.mean, known.own.median, deviation=elsewhere.deviation)
+        if scale is None:  # the model does not know texts apart: any silence would be chance
+            return None, lambda: home.store
+        cosine = replace(elsewhere, mean=scale(elsewhere.mean), deviation=scale.slope * elsewhere.deviation)
+        return replace(known, cosine=cosine), lambda: scaled_store(home.store, scale)
+
+    def _assistance(self, calibration: "Calibration | None", *, careful: bool | None) -> Assistance:
         from ragmem.services.retrieval.rerank import make_reranker
 
         home = self._home
-        calibration = None
-        # The search itself reports a model that cannot be opened.
-        with suppress(BackendError):
-            calibration = self.calibration()
         reranker = home.settings.reranker
         rerank = None
-        if reranker.backend:
+        if careful and not reranker.backend:
+            raise BackendError(
+                "a careful question is read by a reranker, and none is configured",
+                hint="name one in config.toml, [reranker], or ask without --careful",
+            )
+        if reranker.backend and (reranker.use == "always" if careful is None else careful):
             rerank = make_reranker(lambda: home.models.reranker, reranker, self._reranker_breaker)
         return Assistance(calibration, self.expand, rerank, reranker.candidates)
 
@@ -120,10 +153,24 @@ class Retrieval:
 
     def calibrate(self) -> None:
         """Measure the calibration if it is due; do nothing beyond a daily cap or if a model fails."""
-        from ragmem.services.retrieval.calibration import refresh_calibration
+        from ragmem.services.retrieval.calibration import FROM_CHUNKS, GROWTH, calibrate, read, write
+        from ragmem.services.retrieval.calibration import refresh_calibration as refresh
 
         home = self._home
         with suppress(BackendError):
             # Caps do not apply to questions, but this is background work.
             home.meter.admit("document")
-            refresh_calibration(home.catalog, home.store, model=home.models.embedder.model_id)
+            database, model = home.catalog.database, home.models.embedder.model_id
+            chunks = home.store.statistics()["chunks"]
+            if FEW_CHUNKS <= chunks < FROM_CHUNKS and self._has_no_default(model):
+                known = read(database, model)
+                if known is None or not known.chunks / GROWTH < chunks < known.chunks * GROWTH:
+                    write(database, calibrate(home.catalog, home.store, model=model))
+            else:
+                refresh(home.catalog, home.store, model=model)
+
+    def _has_no_default(self, model: str) -> bool:
+        """Tell whether a model is not the bundled one, and runs here, where questions cost little."""
+        from ragmem.services.models.use import LOCAL_BACKENDS
+
+        return self._home.settings.models.backend in LOCAL_BACKENDS and not model.startswith(BUNDLED)

@@ -1,6 +1,7 @@
 """The vectors of a memory: which model made them, and their replacement."""
 
 from ragmem.api.home import Home, now
+from ragmem.api.retrieval import Retrieval
 from ragmem.services.models.reembed import ModelChangeStatus, ReembedReport, model_change_status, reembed
 from ragmem.services.processes.progress import Progress, Silent
 
@@ -20,15 +21,23 @@ class Vectors:
             wanted_dimensions=self._home.settings.models.dimensions,
         )
 
+    def missing(self, model: str) -> int:
+        """Return how many vectors a model lacks, by its id; 0 in a memory without vectors."""
+        if self._home.models.active() is None:
+            return 0
+        done, total = self._home.unprepared_store.second_model(model)
+        return total - done
+
     def reembed(self, *, progress: Progress | None = None) -> ReembedReport:
         """Make vectors with the configured model beside the active ones, then make them the active ones.
 
         It may be interrupted and run again; questions and writes go on meanwhile. See
-        `services.models.reembed` for the errors raised.
+        `services.models.reembed` for the errors raised. The floor of relevance is then calibrated with the
+        new vectors, where the memory is large enough.
         """
         home = self._home
         home.require()
-        return reembed(
+        done = reembed(
             home.catalog,
             home.store,
             home.models,
@@ -36,3 +45,6 @@ class Vectors:
             now=now(),
             progress=progress or Silent(),
         )
+        if done.finished and done.made:
+            Retrieval(home).calibrate()
+        return done

@@ -23,6 +23,7 @@ SHIPPED: Mapping[str, str] = {
     "minilm": "ragmem.backends.minilm",
     "mlx": "ragmem.backends.mlx",
     "ollama": "ragmem.backends.providers.ollama",
+    "onnx": "ragmem.backends.onnx",
     "openai": "ragmem.backends.providers.openai",
     "voyage": "ragmem.backends.providers.voyage",
 }

@@ -138,7 +138,32 @@ def embedding_options(
 ) -> dict[str, Any]:
     """Return the options that a backend's `open_models` gets for its embedder."""
     given = {**_plain_options(settings), "threads": settings.threads or None, "cache": cache}
+    if settings.backend == "onnx":
+        given |= _known_options(settings)
     return {**given, **settings.options, "meter": meter, "redactor": redactor}
+
+
+def _known_options(settings: ModelSettings) -> dict[str, Any]:
+    """Return pooling and prefixes of a known model where its files are silent, as in conversions."""
+    from ragmem.backends.model_folder import find_folder, read_prompts
+    from ragmem.config.hub import without_file
+    from ragmem.config.known_models import find_known
+
+    name = without_file(settings.model)
+    known = find_known(name)
+    if known is None:
+        return {}
+    try:
+        folder = find_folder(name, settings.options)
+        told = read_prompts(folder)
+    except BackendError:  # the backend reports it
+        return {}
+    query, document = settings.query_prefix, settings.document_prefix
+    if not any(told.values()):
+        query, document = query or known.query_prefix, document or known.document_prefix
+    told_by_file = known.pooling == "graph" or (folder / "modules.json").is_file()
+    pooling = {} if told_by_file else {"pooling": known.pooling}
+    return {"query_prefix": query, "document_prefix": document, **pooling}
 
 
 def completion_options(
@@ -155,7 +180,7 @@ def reranking_options(
 ) -> dict[str, Any]:
     """Return the options that a backend's `open_models` gets for its reranker."""
     given = _plain_options(settings)
-    for name in ("candidates", "weight", "price"):
+    for name in ("use", "candidates", "weight", "price"):
         del given[name]
     limits = {"query_timeout_s": given["timeout_s"], "retries": 0}
     named = {"reranker": given.pop("model"), **limits}

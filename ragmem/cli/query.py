@@ -67,7 +67,7 @@ Exit codes:
   0  found
   1  nothing found
   2  usage or configuration
-  4  --expand or --answer without a language model, or one that fails
+  4  --expand or --answer without a language model, --careful without a reranker, or a model that fails
   6  the store is damaged
 """
 
@@ -126,6 +126,9 @@ def query(
     ] = RouteName.AUTO,
     expand: Annotated[
         bool, typer.Option("--expand", help="Ask with other words as well, from the language model.")
+    ] = False,
+    careful: Annotated[
+        bool, typer.Option("--careful", help="Let the reranker read what was found, which takes longer.")
     ] = False,
     nearest: Annotated[
         bool, typer.Option("--nearest", help="Show what is nearest, also where nothing answers.")
@@ -199,8 +202,14 @@ def query(
             folder="" if all_branches else str(memory.cwd),
         )
         wanted = None if route == RouteName.AUTO else route.value
-        routed = None if sources_file or question.expand else _ask_daemon(memory, question, wanted, moment)
-        routed = routed or memory.retrieval.ask_by_route(question, wanted, now=moment)
+        routed = (
+            None
+            if sources_file or question.expand or careful
+            else _ask_daemon(memory, question, wanted, moment)
+        )
+        routed = routed or memory.retrieval.ask_by_route(
+            question, wanted, now=moment, careful=careful or None
+        )
         memory.lifecycle.recall(routed.answer, session=session)
         if in_words:
             return say_answer(

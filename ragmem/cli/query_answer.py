@@ -34,7 +34,10 @@ def say_answer(
     quiet: bool,
     redactor: Redactor,
 ) -> int:
-    """Stream the answer, then print the sources it cites; return 1 if nothing was found to answer from."""
+    """Stream the answer, then print the sources that it cites, or all if it cites none.
+
+    Returns 1 if nothing was found to answer from.
+    """
     from ragmem.domain.model.document_place import describe_place
     from ragmem.services.context.context import context
     from ragmem.services.retrieval.answerer import AnswerRequest, find_citations
@@ -72,6 +75,11 @@ def say_answer(
         sys.stdout.write(printable(part))
         sys.stdout.flush()
     say("")
-    for number in find_citations(text, len(sources)):
+    named = find_citations(text, len(sources))
+    if not named and not quiet:
+        tell(
+            "note: the answer names no source, so that nothing shows where it is from; it was made of these:"
+        )
+    for number in named or range(1, len(sources) + 1):
         say(dim(f"[{number}] {sources[number - 1]}"))
     return EXIT_OK

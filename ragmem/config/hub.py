@@ -1,5 +1,6 @@
 """Find models of the Hugging Face hub on this machine; nothing is fetched."""
 
+import os
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -16,6 +17,13 @@ _NAME = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?", re.ASCII)
 def folder_of(data: Path, name: str) -> Path:
     """Return the folder of a hub model in ragmem's own folder of models."""
     return data / MODELS / name.replace("/", SEPARATOR)
+
+
+def without_file(model: str) -> str:
+    """Return the name or folder of a model without the ONNX file that may stand behind it: NAME@FILE."""
+    name, _, _ = model.rpartition("@")
+    # Not pathlib: to it an unknown ~user is an error.
+    return model if not name or os.path.isdir(os.path.expanduser(model)) else name  # noqa: PTH111, PTH112
 
 
 def hub_cache(environ: Mapping[str, str], *, home: Path) -> Path:

@@ -7,6 +7,7 @@ from ragmem.config.values import key
 from ragmem.frozen import dataclass
 
 EXTRACTIONS = ("rules", "llm", "both")
+RERANKER_USES = ("always", "careful")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,9 @@ class RerankerSettings:
     url: str = key("", "address of the provider's server, where it is not the provider's own")
     key_variable: str = key("", "environment variable with the key, where it is not the provider's usual one")
     key_command: str = key("", "command that prints the key, for keys in a password manager")
+    use: str = key(
+        "always", "always: for every question; careful: only for `query --careful`", choices=RERANKER_USES
+    )
     timeout_s: float = key(3.0, "seconds that a question waits; then the first order stays", low=0.1)
     candidates: int = key(30, "memories that are put into a new order", low=2, high=1000)
     weight: float = key(

@@ -163,7 +163,8 @@ class Reranker(Protocol):
     def score(self, query: str, texts: Sequence[str]) -> "NDArray[np.float32]":
         """Return a number for each text, higher is better, on the model's own scale.
 
-        An empty input gives an array of shape (0,). Raises BackendError. Safe to call from several threads.
+        A text that it had no time to read has NaN. An empty input gives an array of shape (0,). Raises
+        BackendError. Safe to call from several threads.
         """
         ...
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ragmem.backends import minilm
-from ragmem.backends.minilm.cross_encoder import CrossEncoder, _Network, _tensors
+from ragmem.backends.minilm.cross_encoder import CrossEncoder, _Network, read_tensors
 from ragmem.errors import BackendError
 
 QUESTION = "why did the deployment fail"
@@ -36,7 +36,7 @@ def folder(tiny_models, tmp_path):
     """A tiny cross-encoder: the tiny BERT with a head."""
     made = tmp_path / "tiny-ranker"
     shutil.copytree(tiny_models.bert, made)
-    tensors = {f"bert.{name}": values for name, values in _tensors(made / "model.safetensors").items()}
+    tensors = {f"bert.{name}": values for name, values in read_tensors(made / "model.safetensors").items()}
     width = tensors["bert.pooler.dense.bias"].shape[0]
     chance = np.random.default_rng(1)
     tensors["classifier.weight"] = chance.normal(size=(1, width)).astype(np.float32)
@@ -48,7 +48,7 @@ def folder(tiny_models, tmp_path):
 
 def change(folder, **tensors):
     path = folder / "model.safetensors"
-    save(path, {**_tensors(path), **tensors})
+    save(path, {**read_tensors(path), **tensors})
 
 
 def test_each_pair_has_a_score_of_its_own(folder):
@@ -92,7 +92,7 @@ def test_the_hidden_states_are_those_that_mlx_computes(folder, tiny_models):
 def test_halves_of_numbers_are_read_as_well(folder):
     before = CrossEncoder(folder).score(QUESTION, TEXTS)
     path = folder / "model.safetensors"
-    save(path, {name: values.astype(np.float16) for name, values in _tensors(path).items()})
+    save(path, {name: values.astype(np.float16) for name, values in read_tensors(path).items()})
     assert np.abs(CrossEncoder(folder).score(QUESTION, TEXTS) - before).max() < 0.05
 
 

@@ -7,6 +7,7 @@ that texts which share words have near vectors.
 import functools
 import json
 import re
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -37,6 +38,15 @@ CHAT_TEMPLATE = (
 )
 
 
+SEEING_TEMPLATE = (
+    "{% for message in messages %}<|im_start|>{{ message.role }}\n"
+    "{% if message.content is string %}{{ message.content }}{% else %}{% for part in message.content %}"
+    "{% if part.type == 'image' %}<|vision_start|><|image_pad|><|vision_end|>"
+    "{% else %}{{ part.text }}{% endif %}{% endfor %}{% endif %}<|im_end|>\n{% endfor %}"
+    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+)
+
+
 class TinyModels:
     """Folders of tiny models, each made when it is first asked for, under one folder."""
 
@@ -47,6 +57,16 @@ class TinyModels:
     def chat(self) -> Path:
         """A Qwen3 language model with a chat template."""
         return make_qwen3(self._folder / "chat")
+
+    @functools.cached_property
+    def chatty(self) -> Path:
+        """A chat model that goes on for ever, saying something else to everyone."""
+        return make_chatty(self._folder / "chatty", self.chat)
+
+    @functools.cached_property
+    def seeing(self) -> Path:
+        """A Qwen2-VL of random weights as mlx-vlm reads it, which ends its answers after some words."""
+        return make_qwen2_vl(self._folder / "seeing")
 
     @functools.cached_property
     def chat_4bit(self) -> Path:
@@ -111,6 +131,96 @@ def make_qwen3(folder: Path, *, embedding: bool = False, quantization: dict | No
         weights = quantized(weights, **quantization)
     _write_json(folder / "config.json", config)
     _save(folder, weights)
+    return folder
+
+
+def make_chatty(folder: Path, chat: Path) -> Path:
+    """Write a copy of a chat model with strong random weights and return its folder."""
+    from safetensors.numpy import load_file
+
+    shutil.copytree(chat, folder)
+    config = json.loads((folder / "config.json").read_text())
+    _write_json(
+        folder / "config.json", config | {"tie_word_embeddings": False, "max_position_embeddings": 1024}
+    )
+    random = np.random.default_rng(1)
+    weights = load_file(folder / "model.safetensors")
+    weights["lm_head.weight"] = np.ones_like(weights["model.embed_tokens.weight"])
+    for name, value in weights.items():
+        if value.ndim == 2:  # strong enough that each token of the prompt changes the answer
+            weights[name] = random.normal(0, 2 / value.shape[1] ** 0.5, value.shape).astype(np.float32)
+        else:
+            weights[name] = np.ones_like(value)
+    weights["lm_head.weight"][:3] = 0  # the special tokens, of which one would end the answer
+    _save(folder, weights)
+    return folder
+
+
+def make_qwen2_vl(folder: Path) -> Path:
+    """Write a Qwen2-VL with one layer of vision and return its folder."""
+    import mlx.core as mx
+    from mlx.utils import tree_flatten
+    from mlx_vlm.models.qwen2_vl import Model, ModelConfig, TextConfig, VisionConfig
+
+    folder.mkdir(parents=True)
+    tokenizer = _train_byte_pairs()
+    tokenizer.add_special_tokens(["<|vision_start|>", "<|vision_end|>", "<|image_pad|>", "<|video_pad|>"])
+    tokenizer.save(str(folder / "tokenizer.json"))
+    _write_json(
+        folder / "tokenizer_config.json",
+        {
+            "tokenizer_class": "PreTrainedTokenizerFast",
+            "eos_token": "<|im_end|>",
+            "pad_token": "<|endoftext|>",
+        },
+    )
+    (folder / "chat_template.jinja").write_text(SEEING_TEMPLATE)
+    size = tokenizer.get_vocab_size()
+    vision = {
+        "model_type": "qwen2_vl",
+        "depth": 1,
+        "embed_dim": 32,
+        "hidden_size": WIDTH,
+        "num_heads": 2,
+        "mlp_ratio": 2,
+    }
+    config = {
+        "model_type": "qwen2_vl",
+        "hidden_size": WIDTH,
+        "num_hidden_layers": LAYERS,
+        "intermediate_size": HIDDEN,
+        "num_attention_heads": HEADS,
+        "num_key_value_heads": KEY_HEADS,
+        "rms_norm_eps": 1e-6,
+        "vocab_size": size,
+        "rope_scaling": {"type": "mrope", "mrope_section": [2, 3, 3]},
+        "image_token_id": tokenizer.token_to_id("<|image_pad|>"),
+        "video_token_id": tokenizer.token_to_id("<|video_pad|>"),
+        "vision_start_token_id": tokenizer.token_to_id("<|vision_start|>"),
+        "eos_token_id": list(range(1, size, 8)),
+        "vision_config": vision,
+    }
+    _write_json(folder / "config.json", config)
+    _write_json(
+        folder / "preprocessor_config.json",
+        {"image_processor_type": "Qwen2VLImageProcessor", "processor_class": "Qwen2VLProcessor"}
+        | {"patch_size": 14, "min_pixels": 784, "max_pixels": 12544},
+    )
+    described = ModelConfig.from_dict(dict(config))
+    described.vision_config = VisionConfig.from_dict(vision)
+    described.text_config = TextConfig.from_dict(config)
+    matrix = _random(3)
+    weights = {
+        name: matrix(*value.shape, scale=2 / max(1, np.prod(value.shape[1:])) ** 0.5)
+        if value.ndim > 1
+        else np.array(value, np.float32)
+        for name, value in tree_flatten(Model(described).parameters())
+    }
+    mx.save_safetensors(
+        str(folder / "model.safetensors"),
+        {name: mx.array(value) for name, value in weights.items()},
+        metadata={"format": "mlx"},
+    )
     return folder
 
 

@@ -30,7 +30,7 @@ LONGEST_QUESTION = 64
 """Most tokens of the question, so that the text has room."""
 
 _HINT = "name the folder of a cross-encoder (a BERT with one label) in config.toml, [reranker]"
-_TYPES = {"F32": "<f4", "F16": "<f2"}
+_TYPES = {"F32": "<f4", "F16": "<f2", "BF16": "<u2"}
 
 
 class CrossEncoder:
@@ -88,7 +88,7 @@ class _Network:
             raise ValueError("it is no BERT with the activation gelu")
         self._weights = {
             name.removeprefix("bert."): values
-            for name, values in _tensors(folder / "model.safetensors").items()
+            for name, values in read_tensors(folder / "model.safetensors").items()
         }
         self._layers, self._heads = int(config["num_hidden_layers"]), int(config["num_attention_heads"])
         self._epsilon = float(config.get("layer_norm_eps", 1e-12))
@@ -169,7 +169,7 @@ class _Network:
         return 0.5 * x * (1 + np.sign(x) * (1 - series * np.exp(-size * size)))
 
 
-def _tensors(path: Path) -> dict[str, Any]:
+def read_tensors(path: Path) -> dict[str, Any]:
     """Return the tensors of a safetensors file as float32, without those of integers.
 
     Raises ValueError or KeyError for a file that is cut short or of another form.
@@ -187,5 +187,7 @@ def _tensors(path: Path) -> dict[str, Any]:
         begin, _ = entry["data_offsets"]
         dtype = np.dtype(_TYPES[entry["dtype"]])
         values = np.frombuffer(content, dtype, prod(entry["shape"]), 8 + length + begin)
+        if entry["dtype"] == "BF16":  # the upper half of a float32
+            values = (values.astype(np.uint32) << 16).view(np.float32)
         found[name] = values.reshape(entry["shape"]).astype(np.float32)
     return found

@@ -63,15 +63,17 @@ def candidates(*, system: str, machine: str, cpu_info: str, installed: frozenset
 def local_candidates() -> tuple[str, ...]:
     """Return the engines to try on this machine, best first by its processor; numpy is always the last."""
     installed = frozenset(name for name in ("mlx", "onnxruntime") if find_spec(name) is not None)
-    return candidates(system=sys.platform, machine=_machine(), cpu_info=_cpu_info(), installed=installed)
+    return candidates(
+        system=sys.platform, machine=machine_type(), cpu_info=read_cpu_info(), installed=installed
+    )
 
 
 def processor_name() -> str:
     """Return a name of this machine's processor, as far as the system reveals it cheaply."""
-    lines = _cpu_info().splitlines()
+    lines = read_cpu_info().splitlines()
     model = [line.partition(":")[2].strip() for line in lines if line.startswith(("model name", "CPU part"))]
     flags = sorted(INT8_FLAGS & {word for line in lines if line.startswith("flags") for word in line.split()})
-    return " ".join([sys.platform, _machine(), *model, *flags])
+    return " ".join([sys.platform, machine_type(), *model, *flags])
 
 
 def open_engine(name: str, folder: Path, *, first: str | None = None) -> Engine:
@@ -112,7 +114,8 @@ def _open(name: str, folder: Path) -> Engine:
     raise ConfigError(f'there is no engine "{name}"', hint=f"engine is one of {', '.join(ENGINES)}")
 
 
-def _machine() -> str:
+def machine_type() -> str:
+    """Return the machine type, such as "x86_64" or "arm64"."""
     if hasattr(os, "uname"):
         return os.uname().machine
     import platform  # Windows; elsewhere 3 ms that a question can do without
@@ -120,7 +123,8 @@ def _machine() -> str:
     return platform.machine()
 
 
-def _cpu_info() -> str:
+def read_cpu_info() -> str:
+    """Return the lines of /proc/cpuinfo about one processor; empty where there is no such file."""
     try:
         # One processor's lines: they are the same for all, and on a large server the file takes its time.
         return CPU_INFO.read_text(encoding="ascii", errors="replace").partition("\n\n")[0]

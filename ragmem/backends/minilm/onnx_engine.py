@@ -31,19 +31,8 @@ class OnnxEngine:
         """Open the session; raise BackendError when onnxruntime is missing or refuses the graph."""
         Weights(graph.with_name("minilm.safetensors"))  # onnxruntime's own message for a bad file says little
         self._np = import_numpy()
-        # Since 1.29 its Linux and macOS wheels report to their maker unless this is set before the import
-        # (github.com/microsoft/onnxruntime, pull request 27379), and they write a device id into the cache.
-        os.environ["ORT_DISABLE_TELEMETRY"] = "1"
-        try:
-            import onnxruntime
-        except ImportError as error:
-            message = f"the onnx engine cannot load: {error}"
-            raise BackendError(message, hint="pip install 'ragmem[onnx]', or set engine = auto") from error
-        onnxruntime.disable_telemetry_events()
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = 1
-        options.inter_op_num_threads = 1
-        options.log_severity_level = ERRORS_ONLY
+        onnxruntime = import_onnxruntime(hint="pip install 'ragmem[onnx]', or set engine = auto")
+        options = session_options(onnxruntime, threads=1)
         try:
             self._session: Any = onnxruntime.InferenceSession(
                 str(graph), options, providers=["CPUExecutionProvider"]
@@ -67,3 +56,25 @@ class OnnxEngine:
             message = f"onnxruntime cannot embed: {(str(error) or type(error).__name__).splitlines()[0]}"
             raise BackendError(message, hint="set engine = numpy in config.toml, [models]") from error
         return np.concatenate(vectors)  # type: ignore[no-any-return]
+
+
+def import_onnxruntime(*, hint: str) -> Any:
+    """Import onnxruntime with its telemetry turned off; raise BackendError with this hint without it."""
+    # Since 1.29 its Linux and macOS wheels report to their maker unless this is set before the import
+    # (github.com/microsoft/onnxruntime, pull request 27379), and they write a device id into the cache.
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"
+    try:
+        import onnxruntime
+    except ImportError as error:
+        raise BackendError(f"the onnx engine cannot load: {error}", hint=hint) from error
+    onnxruntime.disable_telemetry_events()
+    return onnxruntime
+
+
+def session_options(onnxruntime: Any, *, threads: int) -> Any:
+    """Return options of a session with a number of threads for each operator, which logs errors only."""
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.log_severity_level = ERRORS_ONLY
+    return options

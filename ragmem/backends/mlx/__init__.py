@@ -5,16 +5,14 @@ Options, beside those of ports: `model` is the bundled model's name or nothing, 
 cache. options.py describes `library`, `pooling`, `window`, `batch_tokens`, `memory_limit_mb` and `idle_s`.
 """
 
-import os
 import threading
 from collections.abc import Mapping
-from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragmem.backends.minilm import MODEL_ID, MiniLmModels
 from ragmem.backends.minilm import open_models as open_minilm
 from ragmem.backends.mlx.options import read_options
+from ragmem.backends.model_folder import find_folder, model_name
 from ragmem.errors import BackendError
 
 if TYPE_CHECKING:
@@ -52,7 +50,7 @@ class MlxModels:
                 from ragmem.backends.mlx.embedder import MlxEmbedder
 
                 folder = find_folder(self._model, self._options)
-                description = describe(folder, _name(self._model, folder), self._embedding)
+                description = describe(folder, model_name(self._model, folder), self._embedding)
                 self._embedder = MlxEmbedder(description, self._embedding)
             return self._embedder
 
@@ -67,7 +65,7 @@ class MlxModels:
 
                 folder = find_folder(self._language_model_name, self._options)
                 options = {**self._options, "idle_s": self._embedding.idle_s}
-                name = _name(self._language_model_name, folder)
+                name = model_name(self._language_model_name, folder)
                 self._language_model = open_language_model(folder, name, options)
             return self._language_model
 
@@ -102,33 +100,3 @@ class MlxModels:
 def open_models(options: Mapping[str, object]) -> MlxModels:
     """Return the models, without reading or loading any; raise ConfigError for wrong options."""
     return MlxModels(options)
-
-
-def find_folder(model: str, options: Mapping[str, object]) -> Path:
-    """Return the folder of a model, given by path or name on the hub; raise BackendError if it is missing."""
-    home = Path.home()
-    if model.startswith(("/", "~", ".")):
-        with suppress(RuntimeError):  # "~somebody" who is unknown
-            folder = Path(model).expanduser()
-            if folder.is_dir():
-                return folder
-        raise BackendError(f'there is no folder "{model}"', hint="give the folder of a model, or its name")
-    from ragmem.config.hub import find_model
-    from ragmem.config.places import find_places
-
-    given = options.get("models_folder")
-    models = Path(str(given)) if given else find_places(os.environ, home=home, cwd=Path.cwd()).data / "models"
-    found = find_model(model, models=models, environ=os.environ, home=home)
-    if found is None:
-        raise BackendError(
-            f'the model "{model}" is not on this machine', hint=f"`ragmem models pull {model}` fetches it"
-        )
-    return found
-
-
-def _name(model: str, folder: Path) -> str:
-    """Return the name on the hub of a model, also where its folder was given."""
-    if not model.startswith(("/", "~", ".")):
-        return model
-    repository = folder.parents[1].name if folder.parent.name == "snapshots" else folder.name
-    return repository.removeprefix("models--").replace("--", "/", 1)

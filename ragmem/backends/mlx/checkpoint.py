@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from ragmem.backends.mlx.device import first_line, import_mlx, keep_file_limit
-from ragmem.backends.mlx.weights import read_json, weight_problems
+from ragmem.backends.mlx.weights import weight_problems
+from ragmem.backends.model_folder import read_json
 from ragmem.errors import BackendError
 
 DEFAULT_WINDOW = 4096

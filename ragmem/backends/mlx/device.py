@@ -102,10 +102,16 @@ def default_limit(mx: Any) -> int:
     recommended = device.get("max_recommended_working_set_size")  # Metal's own word for it
     if recommended:
         return int(recommended)
-    total = device.get("total_memory") or os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     if on_processor(mx):
-        total = min(total, *read_group_limits())
+        return usable_memory()
+    total = device.get("total_memory") or os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return int(total * SHARE_OF_MEMORY)
+
+
+def usable_memory() -> int:
+    """Return the memory in bytes that models may take on a processor."""
+    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return int(min(total, *read_group_limits()) * SHARE_OF_MEMORY)
 
 
 def read_group_limits() -> list[int]:

@@ -9,8 +9,8 @@ from ragmem.backends.mlx import device
 from ragmem.backends.mlx.description import Description
 from ragmem.backends.mlx.numerics import unit
 from ragmem.backends.mlx.options import EmbeddingOptions
-from ragmem.backends.mlx.tokens import Tokenizer, closing_id
 from ragmem.backends.mlx.weights import count_bytes
+from ragmem.backends.tokens import Tokenizer, bucket, closing_id
 from ragmem.errors import BackendError
 from ragmem.ports import Role
 
@@ -132,7 +132,7 @@ class MlxEmbedder:
             if self._tokenizer is None:
                 about = self._description
                 closing = closing_id(about.config) if about.pooling == "last" else None
-                self._tokenizer = Tokenizer(about.folder, window=about.window, closing=closing)
+                self._tokenizer = Tokenizer(about.folder, window=about.window, extra="mlx", closing=closing)
             return self._tokenizer
 
     def _count_bytes(self) -> int:
@@ -178,23 +178,6 @@ def open_forward(description: Description) -> Forward:
     from ragmem.backends.mlx.foreign import ForeignEncoder
 
     return ForeignEncoder(description)
-
-
-def bucket(lengths: Sequence[int], *, tokens: int) -> list[list[int]]:
-    """Return the indices of the sequences in batches, longest first, each of up to `tokens` with padding.
-
-    A longer sequence gets its own batch. No sequence shares a batch with one more than twice as long: at most
-    half of each batch is padding.
-    """
-    batches: list[list[int]] = []
-    longest = 0
-    for place in sorted(range(len(lengths)), key=lambda place: -lengths[place]):
-        fits = batches and (len(batches[-1]) + 1) * longest <= tokens and 2 * lengths[place] >= longest
-        if not fits:
-            batches.append([])
-            longest = lengths[place]
-        batches[-1].append(place)
-    return batches
 
 
 def _batch_tokens(_: Forward) -> int:

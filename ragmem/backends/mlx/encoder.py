@@ -4,9 +4,10 @@ import re
 from typing import Any
 
 from ragmem.backends.mlx import device
-from ragmem.backends.mlx.description import Description, first_position
+from ragmem.backends.mlx.description import Description
 from ragmem.backends.mlx.numerics import MASKED, attend, gelu, pool, unpack
 from ragmem.backends.mlx.weights import weight_files
+from ragmem.backends.model_folder import first_position
 from ragmem.errors import BackendError
 
 # PyTorch's files name the tensors of one BERT differently, depending on the model around it.

@@ -41,19 +41,22 @@ def read_options(options: Mapping[str, object]) -> EmbeddingOptions:
             offered = ", ".join(filter(None, choices))
             raise ConfigError(f'{name} is "{options[name]}"', hint=f"{name} is one of {offered}, or left out")
     return EmbeddingOptions(
-        dimensions=int(_number(options, "dimensions", whole=True)),
+        dimensions=int(read_number(options, "dimensions", whole=True)),
         query_prefix=str(options.get("query_prefix") or ""),
         document_prefix=str(options.get("document_prefix") or ""),
         library=str(options.get("library") or ""),
         pooling=str(options.get("pooling") or ""),
-        window=int(_number(options, "window", whole=True)),
-        batch_tokens=int(_number(options, "batch_tokens", whole=True)),
-        memory_limit_mb=_number(options, "memory_limit_mb"),
-        idle_s=_number(options, "idle_s", default=IDLE_S),
+        window=int(read_number(options, "window", whole=True)),
+        batch_tokens=int(read_number(options, "batch_tokens", whole=True)),
+        memory_limit_mb=read_number(options, "memory_limit_mb"),
+        idle_s=read_number(options, "idle_s", default=IDLE_S),
     )
 
 
-def _number(options: Mapping[str, object], name: str, *, default: float = 0, whole: bool = False) -> float:
+def read_number(
+    options: Mapping[str, object], name: str, *, default: float = 0, whole: bool = False
+) -> float:
+    """Return an option that is a number from 0 up; raise ConfigError for another value."""
     value = options.get(name)
     if value is None:
         return default

@@ -1,14 +1,11 @@
 """The weights of a model as safetensors files; only their headers are read here."""
 
-import hashlib
-import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-SAMPLE_BYTES = 65_536
-"""Read from each end of a file; two trainings of one model have files of equal length with other numbers."""
+from ragmem.backends.model_folder import read_json
 
 _ITEM_BYTES = {"F64": 8, "I64": 8, "U64": 8, "F32": 4, "I32": 4, "U32": 4, "F16": 2, "BF16": 2, "I16": 2}
 
@@ -16,14 +13,6 @@ _ITEM_BYTES = {"F64": 8, "I64": 8, "U64": 8, "F32": 4, "I32": 4, "U32": 4, "F16"
 def weight_files(folder: Path) -> list[Path]:
     """Return the files that MLX's libraries would load, sorted by name."""
     return sorted(folder.glob("model*.safetensors"))
-
-
-def read_json(content: bytes) -> Any:
-    """Return the value of a JSON text; raise ValueError if it is invalid or nested too deeply."""
-    try:
-        return json.loads(content)
-    except RecursionError as error:
-        raise ValueError("it is nested too deeply") from error
 
 
 def read_header(path: Path) -> dict[str, Any]:
@@ -100,16 +89,3 @@ def count_bytes(folder: Path, quantization: Mapping[str, Any], *, widened: bool)
             else:
                 total += 4 * count
     return total
-
-
-def fingerprint(files: Iterable[Path]) -> str:
-    """Return a hash of the names, lengths and ends of files; it reads some 130 KB of each."""
-    found = hashlib.sha256()
-    for path in files:
-        size = path.stat().st_size
-        found.update(f"{path.name} {size}\n".encode())
-        with path.open("rb") as file:
-            found.update(file.read(SAMPLE_BYTES))
-            file.seek(max(size - SAMPLE_BYTES, 0))
-            found.update(file.read(SAMPLE_BYTES))
-    return found.hexdigest()

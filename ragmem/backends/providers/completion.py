@@ -6,6 +6,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
 
+from ragmem.backends.providers.failures import ProviderError
 from ragmem.backends.providers.fallback import post_with_fallback, send_with_fallback
 from ragmem.backends.providers.provider import ChatProtocol, ChatRequest, Image, Part, Provider, Request
 from ragmem.backends.providers.settings import Settings
@@ -19,6 +20,10 @@ IMAGE_CHARACTERS = 6_000
 _THINKS, _THOUGHT_ENDS = "<think>", "</think>"
 _THOUGHT = re.compile(r"\A\s*<think>.*?(?:</think>\s*|\Z)", re.DOTALL)
 _FENCED = re.compile(r"```\w*[ \t]*\n(.*?)\n[ \t]*```[ \t]*(?:\n|\Z)", re.DOTALL)
+_REFUSALS = frozenset({400, 404, 415, 422, 500, 501})
+_NO_PICTURES = re.compile(r"content type|images?\b|picture|vision|multi-?modal|mmproj", re.IGNORECASE)
+"""What servers say that cannot take a picture: mlx_lm.server, llama.cpp, vLLM."""
+
 _BRACKET = re.compile(r"[{\[]")
 
 
@@ -63,7 +68,15 @@ class ProviderLanguageModel:
         Raises BackendError, too, where the model or server takes no pictures.
         """
         chat = replace(self._chat(prompt, system, max_tokens, None), image=Image(image, media_type))
-        return self._request_completion(chat, len(prompt) + len(system) + IMAGE_CHARACTERS)
+        try:
+            return self._request_completion(chat, len(prompt) + len(system) + IMAGE_CHARACTERS)
+        except ProviderError as error:
+            if error.status not in _REFUSALS or not _NO_PICTURES.search(error.detail):
+                raise
+            raise error.with_message(
+                f'the server of "{self._settings.model}" takes no pictures ({error.detail})',
+                hint="docs/documents.md says which models can look at pictures",
+            ) from error
 
     def _chat(
         self, prompt: str, system: str, max_tokens: int, schema: Mapping[str, Any] | None

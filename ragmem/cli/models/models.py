@@ -1,8 +1,11 @@
 """`ragmem models`: show the models, choose, fetch and try them."""
 
 import os
+from collections.abc import Collection
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from ragmem.cli.common import bold, command_group, open_memory, plural, say, say_json, size, table, tell
 from ragmem.cli.models import bundle, pull, resume, trial
@@ -19,6 +22,7 @@ EPILOG = """\b
 Examples:
   ragmem models
   ragmem models list --json
+  ragmem models list --known
 
 \b
 Exit codes:
@@ -40,9 +44,17 @@ app = command_group(
 
 
 @app.command("list")
-def list_models(as_json: JsonOption = False) -> int:
+def list_models(
+    known: Annotated[
+        bool, typer.Option("--known", help="Embedding models of the hub that suit `onnx:`, with their facts.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> int:
     """Show the models on this machine, the configured ones, and how far a change is."""
     from ragmem.services.models.local_models import find_local_models
+
+    if known:
+        return _list_known(as_json=as_json)
 
     with open_memory(quiet=as_json) as memory:
         settings = memory.settings
@@ -69,7 +81,8 @@ def list_models(as_json: JsonOption = False) -> int:
         return EXIT_OK
     _say_chosen(settings, standing, rest=rest)
     say()
-    table(("model", "place", "for", "type", "size", "bits", "configured", "problem"), map(_row, here))
+    columns = ("model", "place", "for", "by", "type", "size", "bits", "configured", "problem")
+    table(columns, map(_row, here))
     return EXIT_OK
 
 
@@ -79,6 +92,35 @@ app.command("pull", epilog=pull.PULL_EPILOG)(pull.pull)
 app.command("remove", epilog=pull.REMOVE_EPILOG)(pull.remove)
 app.command("bundle", epilog=bundle.EPILOG)(bundle.bundle)
 app.command("test", epilog=trial.EPILOG)(trial.try_models)
+
+
+def _list_known(*, as_json: bool) -> int:
+    from ragmem.config.known_models import KNOWN
+
+    if as_json:
+        say_json({"schema": 1, "known": [asdict(one) for one in KNOWN]})
+        return EXIT_OK
+
+    def told(value: object, fact: str, unverified: Collection[str]) -> str:
+        return f"{value}{'?' if fact in unverified else ''}"
+
+    table(
+        ("model", "MB", "vectors", "tokens", "languages", "licence", "fetch with ragmem models pull"),
+        [
+            (
+                one.name,
+                told(one.megabytes, "megabytes", one.unverified),
+                ", ".join(map(str, (one.dimensions, *one.shorter))),
+                one.window,
+                one.languages,
+                one.licence,
+                f"onnx:{one.hub}",
+            )
+            for one in KNOWN
+        ],
+    )
+    tell("hint: MB is the int8 file; ? means that no published page confirmed it; --json has all facts")
+    return EXIT_OK
 
 
 def _bundled_model() -> dict[str, Any]:
@@ -94,6 +136,7 @@ def _bundled_model() -> dict[str, Any]:
         "parameters": BUNDLED_PARAMETERS,
         "bits": 8,
         "problem": "",
+        "backends": ["minilm"],
     }
 
 
@@ -106,6 +149,8 @@ def _model_state(memory: "Ragmem") -> "ModelChangeStatus | None":
 
 def _configuration_tables(settings: "Settings", model: dict[str, Any]) -> str:
     """Return the uses for which a model of this machine is configured."""
+    from ragmem.config.hub import without_file
+
     bundled = model["place"] == "bundled"
     names = {model["name"], str(model["folder"])}
     embedder, language_model = settings.models, settings.language_model
@@ -116,7 +161,8 @@ def _configuration_tables(settings: "Settings", model: dict[str, Any]) -> str:
     return ", ".join(
         use
         for use, backend, name in chosen
-        if (backend == "minilm" and bundled) or (backend == "mlx" and name in names)
+        if (backend == "minilm" and bundled)
+        or (backend in model["backends"] and not bundled and without_file(name) in names)
     )
 
 
@@ -148,9 +194,10 @@ def _say_chosen(settings: "Settings", standing: "ModelChangeStatus | None", *, r
 
 
 def _row(model: dict[str, Any]) -> tuple[Any, ...]:
-    names = ("name", "place", "use", "type")
     return (
-        *(model[name] for name in names),
+        *(model[name] for name in ("name", "place", "use")),
+        ", ".join(model["backends"]),
+        model["type"],
         size(model["bytes"]),
         model["bits"] or "",
         model["configured"],

@@ -1,6 +1,8 @@
 """`ragmem models pull` and `remove`: fetch a model from a hub, or remove it."""
 
 import os
+import sys
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -9,13 +11,19 @@ from ragmem.api.memory import Ragmem, now
 from ragmem.cli.common import Bar, open_memory, plural, require_consent, say, say_json, size, tell
 from ragmem.cli.models.choice import check_address
 from ragmem.cli.options import DryRunOption, JsonOption, QuietOption, YesOption
-from ragmem.errors import EXIT_OK, UsageError
+from ragmem.errors import EXIT_OK, BackendError, UsageError
 
 if TYPE_CHECKING:
-    from ragmem.services.models.pull import PullPlan
+    from ragmem.services.models.pull import ChooseGraph, PullPlan
+
+BACKENDS = ("onnx", "mlx")
+"""Back ends with models of a hub, which may stand before the name of one."""
 
 PULL_EPILOG = """\b
 Examples:
+  ragmem models pull multilingual-e5-small
+  ragmem models pull onnx:intfloat/multilingual-e5-small --dry-run
+  ragmem models pull onnx:BAAI/bge-m3@fp32
   ragmem models pull mlx-community/Qwen3-Embedding-0.6B-4bit-DWQ --dry-run
   ragmem models pull mlx-community/Qwen3-Embedding-0.6B-4bit-DWQ --revision main
   ragmem models pull team/embedder --from https://hub.example.org
@@ -42,46 +50,104 @@ Exit codes:
 
 
 def pull(
-    model: Annotated[str, typer.Argument(metavar="OWNER/NAME", help="The model's name on the hub.")],
+    model: Annotated[
+        str,
+        typer.Argument(
+            metavar="[onnx:]OWNER/NAME",
+            help="Its name on the hub, or a known one; onnx:NAME@FILE or @int8 names an ONNX file.",
+        ),
+    ],
     revision: Annotated[
         str, typer.Option("--revision", help="A branch, a tag or a commit, instead of the latest.")
     ] = "main",
     hub: Annotated[
         str, typer.Option("--from", metavar="URL", help="Another hub; else HF_ENDPOINT, else the public one.")
     ] = "",
+    yes: YesOption = False,
     dry_run: DryRunOption = False,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> int:
     """Fetch a model from a hub into ragmem's own folder, whole or not at all.
 
-    Only this command ever fetches anything. Files that run code when they are read (pickles) are left out,
+    Only this command ever fetches anything, and on a terminal it asks first. Of a model for ONNX it takes one
+    graph, the one that suits this processor. Files that run code when they are read (pickles) are left out,
     checksums are compared, and an interrupted download continues where it stopped.
     """
     from ragmem.services.models.hub import DEFAULT_ENDPOINT, Hub
     from ragmem.services.models.pull import apply, endpoint_of, key_of, plan
 
+    backend, name, wanted = _parse(model)
     with open_memory(quiet=quiet or as_json) as memory:
         endpoint = endpoint_of(os.environ, hub)
         check_address(endpoint, example=DEFAULT_ENDPOINT)
         opened = Hub(endpoint, key=key_of(os.environ, endpoint, home=memory.home))
-        fetching = plan(memory.settings.places.data, opened, model, revision=revision)
+        fetching = plan(
+            memory.settings.places.data,
+            opened,
+            name,
+            revision=revision,
+            backend=backend,
+            choose_graph=_graph_choice(name, wanted),
+        )
         if not as_json and not quiet:
             _tell_plan(fetching, endpoint)
         if not dry_run and not fetching.is_complete:
+            if not yes and not as_json and sys.stdin.isatty():
+                require_consent(
+                    f"fetch {size(fetching.missing_bytes)} into {fetching.folder}?",
+                    nobody="",
+                    hint="--dry-run shows what would be fetched",
+                    refused="nothing was fetched",
+                )
             with Bar(quiet=quiet or as_json) as bar:
                 apply(opened, fetching, now=now(), progress=bar)
     if as_json:
         say_json(_document(fetching, endpoint, dry_run=dry_run))
     elif fetching.is_complete:
-        say(f"{model} is there already: {fetching.folder}")
+        say(f"{name} is there already: {fetching.folder}")
     elif dry_run:
         say(f"would fetch {size(fetching.missing_bytes)} into {fetching.folder}")
     else:
-        say(f"{model} is there: {fetching.folder}")
+        say(f"{name} is there: {fetching.folder}")
         if not quiet:
             _tell_next(fetching)
     return EXIT_OK
+
+
+def _parse(model: str) -> tuple[str, str, str]:
+    """Return the back end ("" where none is named), the name on the hub, and the ONNX file that is wanted."""
+    from ragmem.config.known_models import find_known
+
+    backend, _, rest = model.partition(":")
+    if backend not in BACKENDS:
+        backend, rest = "", model
+    name, _, wanted = rest.partition("@")
+    if wanted and backend != "onnx":
+        raise UsageError(
+            f'"{model}" names a file of a model', hint=f"ragmem models pull onnx:{name}@{wanted}"
+        )
+    known = find_known(name)
+    if known is not None and "/" not in name and backend != "mlx":
+        return "onnx", known.hub, wanted
+    return backend, name, wanted
+
+
+def _graph_choice(name: str, wanted: str) -> "ChooseGraph":
+    """Return the function that chooses an ONNX graph and the files with its weights."""
+
+    def choose(sizes: Mapping[str, int]) -> Sequence[str]:
+        from ragmem.backends.onnx.variants import choose_variant, files_of, local_processor
+        from ragmem.config.known_models import find_known
+
+        try:
+            return files_of(choose_variant(sizes, wanted, local_processor(), model=name).path, sizes)
+        except BackendError as error:
+            known = find_known(name)
+            elsewhere = f"ragmem models pull onnx:{known.hub}" if known and known.hub != name else ""
+            raise UsageError(str(error), hint=(not wanted and elsewhere) or error.hint) from error
+
+    return choose
 
 
 def _tell_plan(fetching: "PullPlan", endpoint: str) -> None:
@@ -91,16 +157,27 @@ def _tell_plan(fetching: "PullPlan", endpoint: str) -> None:
         f"{model.name} {model.revision[:12]}: {size(model.bytes)} in {plural(len(model.files), 'file')},"
         f" {licence}, from {endpoint}"
     )
+    if fetching.backend == "onnx":
+        chosen = [file.path for file in model.files if file.path.endswith(".onnx")]
+        others = f"; @FILE would take another of {plural(len(fetching.alternatives), 'more')}"
+        tell(f"it is {chosen[0]}, for this processor{others if fetching.alternatives else ''}")
+    elif fetching.alternatives:
+        tell(f"hint: a processor is faster with its ONNX file: ragmem models pull onnx:{model.name}")
 
 
 def _tell_next(fetching: "PullPlan") -> None:
     from ragmem.services.models.local_models import examine_folder
 
     found = examine_folder(fetching.model.name, "cache", fetching.folder)
-    if found is not None and found.problem:
-        tell(f"warning: it cannot be used as it is: {found.problem}")
+    problems = [found.problem] if found is not None and found.problem else []
+    if fetching.backend == "onnx":
+        from ragmem.backends.onnx.description import find_problems
+
+        problems = find_problems(fetching.folder)
+    for problem in problems:
+        tell(f"warning: it cannot be used as it is: {problem}")
     option = " --language" if found is not None and found.use == "language model" else ""
-    tell(f"hint: ragmem models use{option} mlx:{fetching.model.name}")
+    tell(f"hint: ragmem models use{option} {fetching.backend}:{fetching.model.name}")
 
 
 def _document(fetching: "PullPlan", endpoint: str, *, dry_run: bool) -> dict[str, Any]:
@@ -112,11 +189,13 @@ def _document(fetching: "PullPlan", endpoint: str, *, dry_run: bool) -> dict[str
         "revision": model.revision,
         "licence": model.licence,
         "from": endpoint,
+        "backend": fetching.backend,
         "folder": str(fetching.folder),
         "there": fetching.is_complete,
         "bytes": model.bytes,
         "left": fetching.missing_bytes,
         "files": [{"path": file.path, "bytes": file.bytes} for file in model.files],
+        "alternatives": list(fetching.alternatives),
     }
 
 
@@ -130,6 +209,7 @@ def remove(
     from ragmem.config.hub import folder_of
     from ragmem.services.models.pull import check_name, folder_bytes, removable_folders, remove
 
+    _, model, _ = _parse(model)
     with open_memory(quiet=as_json) as memory:
         check_name(model)
         data = memory.settings.places.data
@@ -155,7 +235,7 @@ def remove(
 
 def _refuse_model_in_use(memory: Ragmem, model: str) -> None:
     """Raise UsageError for a model that is configured, or whose vectors answer questions."""
-    from ragmem.config.hub import folder_of
+    from ragmem.config.hub import folder_of, without_file
     from ragmem.services.models.active_models import settings_of
 
     settings = memory.settings
@@ -167,5 +247,5 @@ def _refuse_model_in_use(memory: Ragmem, model: str) -> None:
     used = [settings.models.model]
     if memory.catalog.exists() and (active := memory.models.active()) is not None:
         used.append(settings_of(active.recipe).model)
-    if names.intersection(used):
+    if names.intersection(map(without_file, used)):
         raise UsageError(f'"{model}" is in use', hint="choose another first: ragmem models use minilm")

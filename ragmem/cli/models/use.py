@@ -1,6 +1,7 @@
 """`ragmem models use`: choose a model, and make its vectors."""
 
 import os
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,14 +13,18 @@ from ragmem.cli.common import open_memory, plural, say, say_json, tell
 from ragmem.cli.models.choice import LanguageOption, choice_of, require_language_model
 from ragmem.cli.models.resume import reembed, say_made
 from ragmem.cli.options import DryRunOption, JsonOption, QuietOption
+from ragmem.config.hub import without_file
 from ragmem.errors import EXIT_BACKEND, EXIT_OK, BackendError, UsageError
 
 if TYPE_CHECKING:
+    from ragmem.services.models.speed import Speed
     from ragmem.services.models.use import Choice
 
 EPILOG = """\b
 Examples:
   ragmem models use minilm
+  ragmem models use onnx:intfloat/multilingual-e5-small
+  ragmem models use onnx:onnx-community/Qwen3-Embedding-0.6B-ONNX@int8 --dimensions 256 --dry-run
   ragmem models use mlx:mlx-community/Qwen3-Embedding-0.6B-4bit-DWQ
   ragmem models use ollama:nomic-embed-text --dry-run
   ragmem models use openai:text-embedding-3-small --dimensions 512 --wait
@@ -65,8 +70,9 @@ def use(
 ) -> int:
     """Choose a model: try it, write config.toml, and make its vectors in the background.
 
-    Questions are answered with the vectors of the former model until all of the new ones are there. In
-    config.toml every other line stays as it is.
+    Of a model that runs here the speed is measured, and told before anything changes. Questions are answered
+    with the vectors of the former model until all of the new ones are there. In config.toml every other line
+    stays as it is.
     """
     if wait and language:
         raise UsageError("--wait is for embedding models", hint="a language model makes no vectors")
@@ -74,7 +80,7 @@ def use(
         choice = choice_of(
             memory, model, language=language, url=url, dimensions=dimensions, key_variable=key_variable
         )
-        document = _settle(memory, choice, test=not no_test, dry_run=dry_run)
+        document = _settle(memory, choice, test=not no_test, dry_run=dry_run, quiet=quiet or as_json)
     if not as_json:
         _say_choice(document, quiet=quiet)
     if not dry_run and not language:
@@ -88,15 +94,17 @@ def use(
     return EXIT_BACKEND if document.get("problem") else EXIT_OK
 
 
-def _settle(memory: Ragmem, choice: "Choice", *, test: bool, dry_run: bool) -> dict[str, Any]:
+def _settle(memory: Ragmem, choice: "Choice", *, test: bool, dry_run: bool, quiet: bool) -> dict[str, Any]:
     """Try the model and write config.toml; return the document to print."""
     from ragmem.config import toml_edit
     from ragmem.config.loader import CONFIG_FILE
     from ragmem.services.models.hardware import configured_models, detect_machine, hardware_problems
+    from ragmem.services.models.speed import describe_speed
 
     change = toml_edit.plan(memory.settings.places.config / CONFIG_FILE, {choice.table: choice.values})
-    if test:
-        _probe(memory, choice)
+    speed = _probe(memory, choice) if test else None
+    if speed is not None and not quiet:
+        tell(f"measured: {describe_speed(speed)}")
     if not dry_run:
         if choice.table == "models" and memory.catalog.exists():
             memory.require()
@@ -112,18 +120,44 @@ def _settle(memory: Ragmem, choice: "Choice", *, test: bool, dry_run: bool) -> d
         "model": choice.name,
         "file": str(change.path),
         "diff": change.diff(),
+        "speed": None if speed is None else asdict(speed),
         "warnings": [
-            line
-            for table, found in large
-            if table == choice.table
-            for line in hardware_problems(table, found, machine)
+            *(
+                line
+                for table, found in large
+                if table == choice.table
+                for line in hardware_problems(table, found, machine)
+            ),
+            *_doubts(choice, speed),
         ],
     }
 
 
-def _probe(memory: Ragmem, choice: "Choice") -> None:
-    """Send the model a request; raises BackendError if it does not answer properly."""
+def _doubts(choice: "Choice", speed: "Speed | None") -> Iterator[str]:
+    """Yield what speaks against a choice: vectors of a length it was not trained for, and a long change."""
+    from ragmem.config.known_models import find_known
+    from ragmem.services.models.speed import SLOW_S, format_seconds
+
+    wanted = choice.settings.models.dimensions if choice.table == "models" else 0
+    known = find_known(without_file(choice.settings.models.model))
+    if known is not None and wanted and wanted < min(known.shorter, default=known.dimensions):
+        offered = ", ".join(map(str, (known.dimensions, *known.shorter)))
+        yield f"{known.name} was not trained for vectors of {wanted} numbers; it has {offered}"
+    if speed is not None and speed.seconds > SLOW_S:
+        yield (
+            f"until the vectors are made, in about {format_seconds(speed.seconds)}, the former model answers;"
+            " `ragmem models use` with it stops that"
+        )
+
+
+def _probe(memory: Ragmem, choice: "Choice") -> "Speed | None":
+    """Send the model a request; return the speed of an embedder that runs here.
+
+    Raises BackendError if the model does not answer properly.
+    """
+    from ragmem.services.models.speed import measure_speed, sample_texts
     from ragmem.services.models.trial import TrialMeter, probe
+    from ragmem.services.models.use import BUNDLED_BACKEND, LOCAL_BACKENDS
 
     chosen = choice.settings
     opened = ComposedModels(
@@ -133,11 +167,18 @@ def _probe(memory: Ragmem, choice: "Choice") -> None:
         if choice.table == "models":
             if problem := probe(opened.embedder):
                 raise BackendError(f"{choice.name}: {problem}", hint="choose another model")
+            if chosen.models.backend in {BUNDLED_BACKEND, *LOCAL_BACKENDS}:
+                there = memory.catalog.exists()
+                if there:
+                    memory.require()
+                vectors = memory.vectors.missing(opened.embedder.model_id) if there else 0
+                return measure_speed(opened.embedder, sample_texts(memory.catalog), vectors=vectors)
         elif chosen.language_model.backend:
             model = require_language_model(opened, chosen.language_model.backend)
             model.complete("Answer with one word: are you there?", max_tokens=8)
     finally:
         opened.close()
+    return None
 
 
 def _say_choice(document: dict[str, Any], *, quiet: bool) -> None:

@@ -13,7 +13,7 @@ from ragmem.services.doctor.report import REPAIR, Check, DoctorContext
 from ragmem.services.ingestion.classify import classify_draft
 from ragmem.services.ingestion.index import forget, index, record_of
 from ragmem.services.models.hardware import configured_models, detect_machine, hardware_problems
-from ragmem.services.models.use import LOCAL_BACKEND, model_label
+from ragmem.services.models.use import LOCAL_BACKEND, LOCAL_BACKENDS, model_label
 from ragmem.storage.fulltext.fulltext import search as search_text
 
 CANARY_PROJECT = "ragmem-doctor"
@@ -50,8 +50,8 @@ def check_embedder(patient: DoctorContext) -> Iterator[Check]:
 
 def _fix_of_files(patient: DoctorContext) -> str:
     chosen = patient.settings.models
-    if chosen.backend == LOCAL_BACKEND and "/" in chosen.model.strip("/.~"):
-        return f"ragmem models pull {chosen.model}"
+    if chosen.backend in LOCAL_BACKENDS and "/" in chosen.model.strip("/.~"):
+        return f"ragmem models pull {chosen.backend}:{chosen.model}"
     if chosen.backend in {LOCAL_BACKEND, "minilm"}:
         return "pip install --force-reinstall ragmem"
     return "set what is missing, then: ragmem models test"

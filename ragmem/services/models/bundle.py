@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ragmem.config.hub import MODELS, SEPARATOR, find_model, folder_of, subfolders
+from ragmem.config.hub import MODELS, SEPARATOR, find_model, folder_of, subfolders, without_file
 from ragmem.config.secrets import mask_password, mask_secrets
 from ragmem.config.settings import Settings
 from ragmem.domain.secrets.redaction import Redactor
@@ -22,6 +22,8 @@ from ragmem.services.models.bundle_archive import (
     write,
 )
 from ragmem.services.models.bundle_wheels import PACKAGE, WheelTarget
+from ragmem.services.models.local_models import examine_folder
+from ragmem.services.models.use import LOCAL_BACKENDS
 from ragmem.services.processes.atomic_write import new_file, place_for
 from ragmem.services.processes.workspace import workspace
 from ragmem.services.transfer.backup_file import CONFIG_FILES
@@ -101,7 +103,7 @@ def plan(
         result.wheels, result.wheels_from = wheels, bundle_wheels.own_wheel_source(wheels)
     own = settings.places.data / MODELS
     folders = {folder.name: folder for folder in subfolders(own)}
-    for name in models:
+    for name in map(_plain_name, models):
         folder = _resolve_model(name, own=own, environ=environ, home=home, cwd=cwd)
         folders.setdefault(_bundled_name(name, folder, own), folder)
     for name, folder in sorted(folders.items()):
@@ -152,6 +154,12 @@ def _size(source: Path | bytes) -> int:
     return len(source) if isinstance(source, bytes) else source.stat().st_size
 
 
+def _plain_name(name: str) -> str:
+    """Return the name or folder of a model without its back end and ONNX file."""
+    backend, _, rest = name.partition(":")
+    return without_file(rest if backend in LOCAL_BACKENDS else name)
+
+
 def _resolve_model(name: str, *, own: Path, environ: Mapping[str, str], home: Path, cwd: Path) -> Path:
     folder = find_model(name, models=own, environ=environ, home=home)
     if folder is None and (cwd / name).is_dir():
@@ -161,8 +169,8 @@ def _resolve_model(name: str, *, own: Path, environ: Mapping[str, str], home: Pa
             f'there is no model "{name}" on this machine',
             hint=f"ragmem models pull {name}, or give its folder; `ragmem models list` names those here",
         )
-    if not (folder / "config.json").is_file():
-        raise UsageError(f'"{folder}" holds no model: it has no config.json', hint="ragmem models list")
+    if examine_folder(name, "cache", folder) is None:
+        raise UsageError(f'"{folder}" holds no model', hint="ragmem models list")
     return folder
 
 
@@ -245,13 +253,16 @@ def _note_missing_models(
     home: Path,
 ) -> None:
     for chosen in (settings.models, settings.language_model):
-        if chosen.backend != "mlx" or not chosen.model:
+        if chosen.backend not in LOCAL_BACKENDS or not chosen.model:
             continue
-        if folder_of(settings.places.data, chosen.model).name in folders:
+        name = without_file(chosen.model)
+        wheels = result.wheels
+        if chosen.backend == "onnx" and wheels and not {"onnx", "all"}.intersection(wheels.extras):
+            result.notes.append(f'the configured model "{name}" needs --extras onnx')
+        if folder_of(settings.places.data, name).name in folders:
             continue
-        found = find_model(chosen.model, models=own, environ=environ, home=home) or Path(chosen.model)
+        found = find_model(name, models=own, environ=environ, home=home) or Path(name)
         if found not in folders.values():
-            name = chosen.model
             result.notes.append(f'the configured model "{name}" is left out; --with {name} takes it along')
 
 

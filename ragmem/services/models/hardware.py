@@ -15,7 +15,7 @@ from ragmem.services.models.use import LOCAL_BACKEND
 LARGE = 300_000_000
 """Number of parameters above which a model is too slow without an accelerator."""
 
-# Measured on one core of a server with AVX-512, with OpenBLAS where it helps; see docs/mlx.md.
+# Measured on one core of a server with AVX-512, with OpenBLAS where it helps; see docs/models.md.
 _OPERATIONS_PER_PARAMETER = 2  # per token
 _EMBEDDING_OPERATIONS_PER_S = 100e9
 """For an embedding model with float32 weights, which processes whole texts at once."""

@@ -44,6 +44,9 @@ _WANTED = re.compile(
 )
 _UNWANTED = re.compile(r".*\.(bin|pt|pth|pkl|pickle|py|msgpack|h5|onnx|gguf)")
 
+# A graph and the files with its weights, which exporters name after it, or after the tensor that each has.
+_ONNX = re.compile(r"(onnx/)?([\w.+-]+\.onnx([._]data[\w.]*)?|Constant_\w+|onnx__\w+)", re.ASCII)
+
 
 @dataclass(frozen=True, slots=True)
 class HubFile:
@@ -57,7 +60,7 @@ class HubFile:
 
 @dataclass(frozen=True, slots=True)
 class HubModel:
-    """A model of a hub at one revision, with its relevant files."""
+    """A model of a hub at one revision, with its files in formats that are safe to read."""
 
     name: str
     revision: str
@@ -221,8 +224,14 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
         return request
 
 
+def is_onnx(path: str) -> bool:
+    """Tell whether a file of a model is an ONNX graph, or has weights of one."""
+    return bool(_ONNX.fullmatch(path))
+
+
 def _is_wanted(path: str) -> bool:
-    return bool(_WANTED.fullmatch(path)) and not _UNWANTED.fullmatch(path) and ".." not in path
+    plain = _WANTED.fullmatch(path) and not _UNWANTED.fullmatch(path)
+    return bool(plain or is_onnx(path)) and ".." not in path
 
 
 def _file(entry: Mapping[str, Any]) -> HubFile:

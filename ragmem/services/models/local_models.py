@@ -13,6 +13,7 @@ Place = Literal["ragmem", "cache"]
 ModelUse = Literal["embedding", "language model", "unknown"]
 
 CONFIG = "config.json"
+TOKENIZER = "tokenizer.json"
 
 MAX_JSON_BYTES = 100_000_000
 """A larger file is neither a header nor a configuration."""
@@ -22,11 +23,16 @@ _MARKS_OF_AN_EMBEDDER = ("modules.json", "1_Pooling/config.json", "config_senten
 _WORDS_OF_AN_EMBEDDER = ("embed", "-gte-", "bge-", "-e5-")
 
 
+_BITS = ((8, ("int8", "q8", "quant")), (4, ("q4", "bnb4", "int4")))
+
+
 @dataclass(frozen=True, slots=True)
 class LocalModel:
     """A model folder: its name on the hub, its apparent use and type, and its size.
 
-    `bits` is 0 if the weights are not quantised; `problem` says why it is unusable, else "".
+    `bits` is 0 if the weights are not quantised; `parameters` is 0 for ONNX files, which are not read.
+    `backends` can compute it: "mlx" reads safetensors, "onnx" graphs. `problem` says why it is unusable,
+    else "".
     """
 
     name: str
@@ -38,6 +44,7 @@ class LocalModel:
     parameters: int
     bits: int
     problem: str = ""
+    backends: tuple[str, ...] = ("mlx",)
 
 
 def find_local_models(data: Path, environ: Mapping[str, str], *, home: Path) -> list[LocalModel]:
@@ -60,7 +67,8 @@ def examine_folder(name: str, place: Place, folder: Path) -> LocalModel | None:
     """Return the model in a folder; None for other content, such as a data set or an image model."""
     config = _read_json(folder / CONFIG)
     weights = sorted(folder.glob("*.safetensors"))
-    if config is None and not weights and place == "cache":
+    graphs = sorted(path for below in ("", "onnx") for path in (folder / below).glob("*.onnx"))
+    if config is None and not weights and not graphs and place == "cache":
         return None
     config = config or {}
     quantization = config.get("quantization") or config.get("quantization_config") or {}
@@ -73,8 +81,14 @@ def examine_folder(name: str, place: Place, folder: Path) -> LocalModel | None:
             parameters += _parameters(path, bits)
         except (OSError, ValueError) as error:
             problem = f"{path.name} cannot be read: {error}"
-    if not weights:
-        problem = problem or "it has no *.safetensors"
+    for path in graphs:
+        size += sum(part.stat().st_size for part in path.parent.glob(f"{path.name}*"))
+        names = path.name.lower()
+        bits = bits or next((count for count, marks in _BITS if any(mark in names for mark in marks)), 0)
+    if not weights and graphs:
+        problem = "" if (folder / TOKENIZER).is_file() else f"{TOKENIZER} is missing"
+    elif not weights:
+        problem = problem or "it has no *.safetensors and no *.onnx"
     elif missing := _missing_parts(folder):
         problem = problem or f"{missing} is missing"
     return LocalModel(
@@ -87,6 +101,7 @@ def examine_folder(name: str, place: Place, folder: Path) -> LocalModel | None:
         parameters=parameters,
         bits=bits if isinstance(bits, int) else 0,
         problem=problem,
+        backends=(*(("mlx",) if weights or not graphs else ()), *(("onnx",) if graphs else ())),
     )
 
 

@@ -3,17 +3,19 @@
 import fcntl
 import hashlib
 import json
+import os
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
 from ragmem.config.hub import SEPARATOR, folder_of
 from ragmem.errors import NotFoundError, RagmemError, StorageError, StoreBusyError, UsageError
-from ragmem.services.models.hub import DEFAULT_ENDPOINT, Hub, HubFile, HubModel
+from ragmem.services.models.hub import DEFAULT_ENDPOINT, Hub, HubFile, HubModel, is_onnx
+from ragmem.services.models.local_models import TOKENIZER
 from ragmem.services.processes.atomic_write import sync
 from ragmem.services.processes.progress import Progress
 
@@ -29,15 +31,30 @@ _UNFINISHED = ".begun"
 _NAME = re.compile(r"\w[\w.-]*/\w[\w.-]*", re.ASCII)
 _MEGABYTE = 1_000_000
 
+# What the ONNX engine reads besides a graph; the numbered folders are modules of sentence-transformers.
+_BESIDE_ONNX = re.compile(
+    r"(tokenizer|tokenizer_config|special_tokens_map|config|modules|sentence_bert_config"
+    r"|config_sentence_transformers)\.json|\d_\w+/(config\.json|model\.safetensors)|(LICEN[CS]E|NOTICE).*"
+)
+
+ChooseGraph = Callable[[Mapping[str, int]], Sequence[str]]
+"""Return the paths of one ONNX graph and of its weights, among all paths of a model with their bytes."""
+
 
 @dataclass(frozen=True, slots=True)
 class PullPlan:
-    """The plan of a pull: `missing_bytes` to download into `folder`; `is_complete`: nothing to do."""
+    """The plan of a pull: `missing_bytes` to download into `folder`; `is_complete`: nothing to do.
+
+    `backend` computes the model: "onnx" for an ONNX graph, else "mlx". `alternatives` are ONNX graphs of the
+    model that are left out.
+    """
 
     model: HubModel
     folder: Path
     missing_bytes: int
     is_complete: bool
+    backend: str = "mlx"
+    alternatives: tuple[str, ...] = ()
 
 
 def endpoint_of(environ: Mapping[str, str], given: str = "") -> str:
@@ -64,33 +81,79 @@ def key_of(environ: Mapping[str, str], endpoint: str, *, home: Path) -> str:
         return ""
 
 
-def plan(data: Path, hub: Hub, name: str, *, revision: str = "main") -> PullPlan:
+def plan(
+    data: Path,
+    hub: Hub,
+    name: str,
+    *,
+    revision: str = "main",
+    backend: str = "",
+    choose_graph: ChooseGraph | None = None,
+) -> PullPlan:
     """Return the plan of a pull; asks the hub, writes nothing.
 
-    Raises UsageError for an invalid name, for a model without weights in a safe format, and if the disk has
-    too little space.
+    `backend` is "mlx" for safetensors, "onnx" for the ONNX graph that `choose_graph` chooses, or "": then
+    safetensors, where the model has them. Raises UsageError for an invalid name, for a model without weights
+    in such a format, where weights of another revision would be lost, and if the disk has too little space.
     """
     check_name(name)
-    model = hub.describe(name, revision)
-    if not any(file.path.endswith(".safetensors") for file in model.files):
-        raise UsageError(
-            f'"{name}" has no weights in the format safetensors',
-            hint="other formats may run code; look for a conversion, such as one of mlx-community",
-        )
+    found = hub.describe(name, revision)
+    graphs = tuple(file.path for file in found.files if file.path.endswith(".onnx"))
+    safe = any(file.path.endswith(".safetensors") and "/" not in file.path for file in found.files)
+    backend = backend or ("onnx" if graphs and choose_graph and not safe else "mlx")
+    if backend == "onnx" and choose_graph:
+        wanted = set(choose_graph({file.path: file.bytes for file in found.files}))
+        if not any(file.path == TOKENIZER for file in found.files):
+            wanted.add("vocab.txt")
+        kept = [file for file in found.files if _belongs_to_graph(file, wanted)]
+        graphs = tuple(path for path in graphs if path not in wanted)
+    else:
+        kept = [file for file in found.files if not is_onnx(file.path)]
+        if not safe:
+            raise UsageError(
+                f'"{name}" has no weights in the format safetensors',
+                hint=f"ragmem models pull onnx:{name} fetches its ONNX file"
+                if graphs
+                else "other formats may run code; look for a conversion, such as one of mlx-community",
+            )
+    model = replace(found, files=tuple(kept))
     folder = folder_of(data, name)
-    if (
-        _read_receipt(folder).get("revision") == model.revision
-        and _partial_bytes(folder, model) == model.bytes
-    ):
-        return PullPlan(model, folder, 0, is_complete=True)
-    left = model.bytes - _partial_bytes(_partial(folder), model)
+    fetching = PullPlan(model, folder, 0, is_complete=True, backend=backend, alternatives=graphs)
+    present = _read_receipt(folder).get("revision")
+    if present == model.revision and _partial_bytes((folder,), model) == model.bytes:
+        return fetching
+    if present and present != model.revision:
+        _keep_other_weights(folder, present, model)
+    left = model.bytes - _partial_bytes((_partial(folder), folder), model)
     free = shutil.disk_usage(next(path for path in folder.parents if path.is_dir())).free
     if left + ROOM_BYTES > free:
         raise UsageError(
             f'"{name}" needs {left / _MEGABYTE:,.0f} MB, and {free / _MEGABYTE:,.0f} MB are free',
             hint=f"make room on the disk of {data}",
         )
-    return PullPlan(model, folder, left, is_complete=False)
+    return replace(fetching, missing_bytes=left, is_complete=False)
+
+
+def _belongs_to_graph(file: HubFile, wanted: Iterable[str]) -> bool:
+    if file.path in wanted or _BESIDE_ONNX.fullmatch(file.path):
+        return True
+    # Nothing but the graph says which of the files that are named after tensors it needs.
+    named = is_onnx(file.path) and ".onnx" not in file.path
+    return named and any(path.endswith("model.onnx") for path in wanted)
+
+
+def _keep_other_weights(folder: Path, present: str, model: HubModel) -> None:
+    """Raise UsageError if the folder has weights of another revision that the new one does not replace."""
+    coming = {file.path for file in model.files}
+    graphs = [path for below in ("", "onnx") for path in (folder / below).glob("*.onnx")]
+    lost = [path for path in graphs if path.relative_to(folder).as_posix() not in coming]
+    if not any(path.endswith(".safetensors") and "/" not in path for path in coming):
+        lost += folder.glob("*.safetensors")
+    for path in sorted(lost):
+        raise UsageError(
+            f'"{path.name}" of "{model.name}" is here in revision {present}, and would be lost',
+            hint=f"add to it with --revision {present}, or first: ragmem models remove {model.name}",
+        )
 
 
 def check_name(name: str) -> None:
@@ -109,6 +172,7 @@ def apply(hub: Hub, fetching: PullPlan, *, now: datetime, progress: Progress) ->
     partial = _partial(folder)
     try:
         with _lock(partial, model):
+            _take_over(folder, partial, model)
             progress.begin(model.name.rpartition("/")[2][:24], max(1, fetching.missing_bytes // _MEGABYTE))
             fetched = told = 0
             for file in model.files:
@@ -178,16 +242,40 @@ def _read_receipt(folder: Path) -> dict[str, str]:
     return value if isinstance(value, dict) else {}
 
 
-def _partial_bytes(partial: Path, model: HubModel) -> int:
-    if _read_receipt(partial).get("revision") != model.revision:
-        return 0
-    paths = ((file, partial / file.path) for file in model.files)
+def _partial_bytes(folders: Sequence[Path], model: HubModel) -> int:
+    """Return how many bytes of a model's files lie in folders with the same revision, each file once."""
+    same = [folder for folder in folders if _read_receipt(folder).get("revision") == model.revision]
     return sum(
-        min(file.bytes, one.stat().st_size)
-        for file, path in paths
-        for one in (path, path.with_name(path.name + _UNFINISHED))
-        if one.is_file()
+        max(
+            min(file.bytes, one.stat().st_size) if one.is_file() else 0
+            for path in [folder / file.path for folder in same]
+            for one in (path, path.with_name(path.name + _UNFINISHED))
+        )
+        for file in model.files
+        if same
     )
+
+
+def _take_over(folder: Path, partial: Path, model: HubModel) -> None:
+    """Link what is here in the same revision, also other weights, which stay; drop what is not wanted."""
+    sizes = {file.path: file.bytes for file in model.files}
+    for path in partial.rglob("*"):
+        below = str(path.relative_to(partial)).removesuffix(_UNFINISHED)
+        if path.is_file() and below != RECEIPT and below not in sizes:
+            path.unlink()  # of an interrupted pull of another graph
+    if _read_receipt(folder).get("revision") != model.revision:
+        return
+    for path in folder.rglob("*"):
+        below = str(path.relative_to(folder))
+        target = partial / below
+        if below == RECEIPT or not path.is_file() or target.exists():
+            continue
+        if path.stat().st_size == sizes.get(below, path.stat().st_size):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                os.link(path, target)
+            except OSError:  # a file system without hard links
+                shutil.copy2(path, target)
 
 
 @contextmanager

@@ -6,18 +6,23 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
+from ragmem.config.hub import without_file
+from ragmem.config.known_models import find_known
 from ragmem.config.models import LanguageModelSettings, ModelSettings
 from ragmem.config.settings import Settings
 from ragmem.config.values import nearest
 from ragmem.config.variables import variable_name
 from ragmem.errors import UsageError
-from ragmem.services.models.local_models import CONFIG, LocalModel
+from ragmem.services.models.local_models import CONFIG, LocalModel, examine_folder
 
 NONE = "none"
 """The value for no language model."""
 
 LOCAL_BACKEND = "mlx"
-"""The backend that runs local models."""
+"""The backend that runs local models with safetensors."""
+
+LOCAL_BACKENDS = (LOCAL_BACKEND, "onnx")
+"""The backends that run local models."""
 
 BUNDLED_BACKEND = "minilm"
 """The backend with the bundled model only."""
@@ -131,40 +136,78 @@ def _resolve(
             raise UsageError("there is always an embedding model", hint="ragmem models use minilm")
         return "", ""
     backend, _, model = request.model.partition(":")
+    if backend == "onnx":
+        if request.language:
+            raise UsageError(
+                "onnx: computes embedding models and rerankers, no language models",
+                hint="ragmem models use --language mlx:OWNER/NAME, or a provider's",
+            )
+        return backend, _require_graph(model, models)
     if backend in backends:
         return backend, model
     folder = cwd / Path(request.model).expanduser()
-    if (folder / CONFIG).is_file():
-        return LOCAL_BACKEND, str(folder.resolve())
+    there = examine_folder(request.model, "cache", folder)
+    if there is not None and ((folder / CONFIG).is_file() or there.backends == ("onnx",)):
+        return there.backends[0], str(folder.resolve())
     if (
         not request.language
         and request.model in bundled
         and all(found.name != request.model for found in models)
     ):
         return BUNDLED_BACKEND, ""
-    matching = {found.name: found.use for found in models if request.model.lower() in _short_names(found)}
-    if len(matching) == 1:
-        ((name, use),) = matching.items()
-        if use != "unknown" and request.language != (use == "language model"):
-            other = "" if request.language else " --language"
-            raise UsageError(
-                f'"{name}" seems to be for {_PURPOSES[use]}',
-                hint=f"ragmem models use{other} {name}, or {LOCAL_BACKEND}:{name} to have it nevertheless",
-            )
-        return LOCAL_BACKEND, name
-    if matching:
-        raise UsageError(
-            f'several models are called "{request.model}"', hint=f"one of {', '.join(sorted(matching))}"
-        )
-    if "/" in backend:
+    match = _match(request, models)
+    if match is not None:
+        return match.backends[0], match.name
+    if find_known(request.model) is not None or "/" in backend:
         hint = f"ragmem models pull {request.model} fetches it, if it is one of the hub"
     else:
         hint = nearest(backend, sorted(backends))
     raise UsageError(f'"{request.model}" is neither a backend nor a model on this machine', hint=hint)
 
 
+def _match(request: ModelRequest, models: Sequence[LocalModel]) -> LocalModel | None:
+    """Return the local model of a name, None without one.
+
+    Raises UsageError if there are several, or if it is for the other purpose.
+    """
+    matching = {found.name: found for found in models if request.model.lower() in _short_names(found)}
+    if len(matching) > 1:
+        raise UsageError(
+            f'several models are called "{request.model}"', hint=f"one of {', '.join(sorted(matching))}"
+        )
+    for name, match in matching.items():
+        if match.use != "unknown" and request.language != (match.use == "language model"):
+            other = "" if request.language else " --language"
+            anyway = f"{match.backends[0]}:{name} to have it nevertheless"
+            raise UsageError(
+                f'"{name}" seems to be for {_PURPOSES[match.use]}',
+                hint=f"ragmem models use{other} {name}, or {anyway}",
+            )
+        return match
+    return None
+
+
+def _require_graph(model: str, models: Sequence[LocalModel]) -> str:
+    """Return an ONNX model's name on the hub, also for a known name alone; folders as they are.
+
+    Raises UsageError if it is not on this machine.
+    """
+    name = without_file(model)
+    known = find_known(name)
+    if known is not None and "/" not in name:
+        model, name = model.replace(name, known.hub, 1), known.hub
+    if not name or name.startswith(("/", "~", ".")):
+        return model
+    if not any(found.name == name and "onnx" in found.backends for found in models):
+        raise UsageError(
+            f'there is no ONNX file of "{name}" on this machine', hint=f"ragmem models pull onnx:{model}"
+        )
+    return model
+
+
 def _short_names(found: LocalModel) -> set[str]:
-    return {found.name.lower(), found.name.rpartition("/")[2].lower()}
+    known = find_known(found.name)
+    return {found.name.lower(), found.name.rpartition("/")[2].lower(), known.name.lower() if known else ""}
 
 
 def _refuse_overridden(choice: Choice, settings: Settings) -> None:

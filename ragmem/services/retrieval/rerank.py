@@ -8,6 +8,7 @@ Of the first `candidates` matches, the first score and the reranker's are each b
 The scores themselves stay: the k-th place gets the k-th highest one, so that floors keep their meaning.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -47,6 +48,8 @@ def rerank(
 ) -> RerankResult:
     """Return the matches, best first; those behind the candidates keep their places.
 
+    So do those whose score is NaN, because the reranker had no time to read them; a note tells how many.
+
     If the reranker fails, the first order stays, and after a timeout the circuit breaker skips it for a
     while. Each match that was read has the reranker's score as its term "reranker".
     """
@@ -61,14 +64,18 @@ def rerank(
                 options.deadline,
                 what="the reranker",
             )
-            if len(scores) != len(first) or any(score != score for score in scores):  # noqa: PLR0124 - NaN
+            read = [place for place, score in enumerate(scores) if not math.isnan(score)]
+            if len(scores) != len(first) or not read:
                 raise BackendError(
                     f'the reranker "{reranker.model_id}" gave no score for each text',
                     hint="use another model in config.toml, [reranker]",
                 )
     except BackendError as error:
         return RerankResult(tuple(matches), f"the first order stays: {error.full_message}")
-    return RerankResult(_reorder(first, scores, options.weight) + rest)
+    ordered = iter(_reorder([first[at] for at in read], [scores[at] for at in read], options.weight))
+    merged = tuple(next(ordered) if place in read else match for place, match in enumerate(first))
+    note = "" if len(read) == len(first) else f"the reranker read {len(read)} of {len(first)} in its time"
+    return RerankResult(merged + rest, note)
 
 
 def make_reranker(

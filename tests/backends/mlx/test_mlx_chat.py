@@ -63,24 +63,8 @@ NO_SYSTEM = (
 
 
 @pytest.fixture(scope="module")
-def chatty(tiny_models, tmp_path_factory):
-    """Return the folder of a chat model that goes on for ever, saying something else to everyone."""
-    folder = tmp_path_factory.mktemp("chatty") / "model"
-    shutil.copytree(tiny_models.chat, folder)
-    _configure(folder, "config.json", tie_word_embeddings=False, max_position_embeddings=1024)
-    from safetensors.numpy import load_file, save_file
-
-    random = np.random.default_rng(1)
-    weights = load_file(folder / "model.safetensors")
-    weights["lm_head.weight"] = np.ones_like(weights["model.embed_tokens.weight"])
-    for name, value in weights.items():
-        if value.ndim == 2:  # strong enough that each token of the prompt changes the answer
-            weights[name] = random.normal(0, 2 / value.shape[1] ** 0.5, value.shape).astype(np.float32)
-        else:
-            weights[name] = np.ones_like(value)
-    weights["lm_head.weight"][:3] = 0  # the special tokens, of which one would end the answer
-    save_file(weights, folder / "model.safetensors")
-    return folder
+def chatty(tiny_models):
+    return tiny_models.chatty
 
 
 @pytest.fixture(scope="module")

@@ -20,8 +20,9 @@ from vectors import TEXTS, documents, gap
 from ragmem.backends import mlx
 from ragmem.backends.mlx import device
 from ragmem.backends.mlx.decoder import import_standalone
-from ragmem.backends.mlx.description import DECODERS, INSTRUCTION
-from ragmem.backends.mlx.embedder import bucket
+from ragmem.backends.mlx.description import DECODERS
+from ragmem.backends.model_folder import INSTRUCTION
+from ragmem.backends.tokens import bucket
 from ragmem.errors import ConfigError
 from ragmem.testing import ModelsContract
 

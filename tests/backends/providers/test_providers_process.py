@@ -1,15 +1,9 @@
 """Providers from end to end: the command line before a server, and a real server of OpenAI's shape."""
 
-import os
-import socket
-import subprocess
-import sys
-import time
 from importlib.util import find_spec
-from urllib.error import URLError
-from urllib.request import urlopen
 
 import pytest
+from language_server import language_server
 from provider_protocols import KEY, OpenAI
 from provider_servers import serving
 
@@ -18,7 +12,6 @@ from ragmem.errors import BackendError
 from ragmem.testing import LanguageModelContract
 
 needs_mlx_lm = pytest.mark.skipif(find_spec("mlx_lm") is None, reason="mlx-lm is not installed")
-STARTS_S = 60.0
 SAID = "We decided to keep the sessions in PostgreSQL because it survives a restart."
 
 
@@ -92,29 +85,8 @@ def test_a_wrong_key_is_told_without_the_key(ragmem, configured):
 
 @pytest.fixture(scope="module")
 def mlx_server(tiny_models, tmp_path_factory):
-    """Return the address of `mlx_lm.server` with a model of random weights."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    line = [sys.executable, "-m", "mlx_lm", "server", "--model", str(tiny_models.chat), "--port", str(port)]
-    environ = {**os.environ, "MLX_DISABLE_COMPILE": "1", "HF_HUB_OFFLINE": "1"}
-    # Without this folder it drops the connection of whoever asks for its models.
-    environ["HF_HUB_CACHE"] = str(tmp_path_factory.mktemp("hub"))
-    process = subprocess.Popen(line, env=environ, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        deadline = time.monotonic() + STARTS_S
-        while True:
-            assert process.poll() is None, "the server ended"
-            assert time.monotonic() < deadline, "the server did not start"
-            try:
-                urlopen(f"http://127.0.0.1:{port}/health", timeout=1).close()
-                break
-            except (URLError, OSError):
-                time.sleep(0.1)
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        process.terminate()
-        process.wait()
+    with language_server(tiny_models.chat, tmp_path_factory.mktemp("hub")) as address:
+        yield address
 
 
 @needs_mlx_lm

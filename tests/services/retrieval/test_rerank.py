@@ -2,6 +2,7 @@
 
 import math
 import time
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -9,8 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragmem.backends.fake import FakeReranker
-from ragmem.domain.model import Match
+from ragmem.domain.model import Draft, Match, Scope
+from ragmem.errors import BackendError
 from ragmem.services.retrieval.circuit_breaker import CircuitBreaker
+from ragmem.services.retrieval.query import Question
 from ragmem.services.retrieval.rerank import RerankOptions, rerank
 from ragmem.testing import make_record
 
@@ -86,11 +89,19 @@ def test_without_weight_the_first_order_stays():
     assert titles(reranked) == list(TEXTS)
 
 
-@pytest.mark.parametrize("scores", [[1.0, 2.0], [1.0, math.nan, 2.0, 3.0, 4.0]])
+@pytest.mark.parametrize("scores", [[1.0, 2.0], [math.nan] * 5])
 def test_a_reranker_that_lacks_scores_leaves_the_first_order(scores):
     reranked = rerank(Scores(scores), QUESTION, found(), options=RerankOptions(), breaker=CircuitBreaker())
     assert titles(reranked) == list(TEXTS)
     assert reranked.note.startswith('the first order stays: the reranker "scores" gave no score')
+
+
+def test_what_was_not_read_in_time_keeps_its_place():
+    scores = Scores([1.0, math.nan, 2.0, math.nan, 3.0])
+    reranked = rerank(scores, QUESTION, found(), options=RerankOptions(weight=1), breaker=CircuitBreaker())
+    assert titles(reranked) == [TEXTS[4], TEXTS[1], TEXTS[2], TEXTS[3], TEXTS[0]]
+    assert [one.score for one in reranked.matches] == [0.9, 0.8, 0.7, 0.6, 0.5]
+    assert reranked.note == "the reranker read 3 of 5 in its time"
 
 
 def test_a_dead_reranker_is_waited_for_once():
@@ -123,3 +134,79 @@ def test_a_memory_has_the_configured_reranker_and_counts_what_it_is_asked(open_m
 
 def test_a_memory_has_no_reranker_unless_one_is_named(open_memory):
     assert open_memory().models.reranker is None
+
+
+@pytest.fixture
+def asked(open_memory):
+    """Return a memory with two notes, and a function that says for which questions its reranker was asked."""
+
+    def open_one(**environ):
+        memory = open_memory(**{**FAKE_RERANKER, **environ})
+        drafts = [
+            Draft("ingest", str(number), text, scope=Scope("user")) for number, text in enumerate(NOTES)
+        ]
+        memory.ingest(drafts)
+        return memory
+
+    return open_one
+
+
+FAKE_RERANKER = {"RAGMEM_RERANKER_BACKEND": "fake", "RAGMEM_RERANKER_MODEL": "valid"}
+
+NOTES = (
+    "We decided to keep the sessions in Redis, because the disk of the server was full of session files.",
+    "We decided to rotate the logs of the server each night, because they filled the whole disk in March.",
+)
+
+
+def read_by(memory):
+    """Return how many questions the reranker was asked."""
+    return sum(sums.calls for use, sums in memory.ledger.rows().items() if use.purpose == "rerank")
+
+
+@pytest.mark.parametrize(("use", "plain"), [("always", 1), ("careful", 0)])
+def test_the_configuration_says_which_questions_are_read(use, plain, asked):
+    memory = asked(RAGMEM_RERANKER_USE=use)
+    question = Question("why is the disk of the server full")
+    assert len(memory.retrieval.ask(question).matches) == 2
+    assert read_by(memory) == plain
+    careful = memory.retrieval.ask(question, careful=True)
+    assert read_by(memory) == plain + 1
+    assert "reranker" in careful.matches[0].terms
+
+
+def test_a_hook_never_asks_a_reranker(asked):
+    memory = asked()
+    prompt = "The disk of the server is full of session files again: should the sessions stay in Redis?"
+    told = memory.injections.anticipate("s", prompt, projects=["user"])
+    assert told.context.memories
+    assert read_by(memory) == 0
+
+
+def test_a_careful_question_without_a_reranker_is_told(open_memory):
+    memory = open_memory()
+    memory.prepare()
+    with pytest.raises(BackendError, match="none is configured") as caught:
+        memory.retrieval.ask(Question("why is the disk full"), careful=True)
+    assert "[reranker]" in caught.value.hint
+
+
+def test_a_cross_encoder_in_an_onnx_file_reads_a_careful_question(asked, tmp_path):
+    if find_spec("onnxruntime") is None or find_spec("onnx") is None:
+        pytest.skip("onnx and onnxruntime are not installed")
+    from tiny_onnx import make_reranker
+
+    folder = make_reranker(tmp_path / "ranker")
+    memory = asked(
+        RAGMEM_RERANKER_BACKEND="onnx", RAGMEM_RERANKER_MODEL=str(folder), RAGMEM_RERANKER_TIMEOUT_S="60"
+    )
+    question = Question("why is the disk of the server full")
+    answer = memory.retrieval.ask(question, careful=True)
+    expected = memory.models.reranker.score(question.text, [one.chunk.searchable for one in answer.matches])
+    assert [one.terms["reranker"] for one in answer.matches] == pytest.approx(expected.tolist(), abs=1e-4)
+    (folder / "tokenizer.json").unlink()
+    damaged = asked(RAGMEM_RERANKER_BACKEND="onnx", RAGMEM_RERANKER_MODEL=str(folder))
+    answer = damaged.retrieval.ask(question, careful=True)
+    assert len(answer.matches) == 2
+    assert "the first order stays" in answer.notes[-1]
+    assert "tokenizer.json" in answer.notes[-1]

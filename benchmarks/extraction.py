@@ -1,5 +1,8 @@
 """Score entities and relations against annotated passages: by rules, simpler rules, a language model, both.
 
+A second table tells by type what the rules find in those passages, and in passages of `--corpus` that were
+chosen at random and annotated after the rules were written (`extraction_held_back.toml`).
+
 A folder has `dev.jsonl` (`id`, `text`, `entities` with `name`, `aliases`, `type`, `relations`, and what
 counts for nothing: `optional_entities`, `optional_relations`) and its scorer, `score.py`. A language model is
 asked where config.toml has one below [language_model], and counts like any other request. The key phrases of
@@ -10,8 +13,11 @@ import json
 import runpy
 import threading
 import time
+import tomllib
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import common
@@ -35,6 +41,9 @@ from ragmem.services.entities.completions import Request, complete_all
 
 SIZES = ChunkingSettings()
 ROUNDS = 5
+HELD_BACK = Path(__file__).with_name("extraction_held_back.toml")
+TYPES = ("person", "organization", "host", "service", "tool", "model")
+"""Types of the second table: those that names without the form of an identifier have."""
 
 Passage = dict[str, Any]
 Prediction = dict[str, Any]
@@ -150,6 +159,60 @@ def score(
     return {**score_all(passages, predictions), "bytes_per_second": size / min(rounds)}
 
 
+def held_back(corpus: Path) -> list[Passage]:
+    """Return passages of the corpus that were annotated after the rules were written, without relations."""
+    found = tomllib.loads(HELD_BACK.read_text(encoding="utf-8"))["passage"]
+    return [
+        {
+            "id": f"held{number}",
+            "text": (corpus / one["file"]).read_text(encoding="utf-8", errors="replace")[slice(*one["span"])],
+            "entities": [
+                {"name": name, "type": kind, "aliases": more} for name, kind, *more in one["entities"]
+            ],
+            "relations": [],
+            "optional_entities": one["optional"],
+            "optional_relations": [],
+        }
+        for number, one in enumerate(found)
+    ]
+
+
+def by_type(scorer: Mapping[str, Any], passages: Sequence[Passage]) -> dict[str, dict[str, int]]:
+    """Return for each type how many entities are annotated, found with it, told, and rightly told."""
+    counts = {kind: Counter[str]() for kind in TYPES}
+    for passage in passages:
+        gold = passage["entities"]
+        told = prediction(passage, by_rules(passage))["entities"]
+        links = [(one["type"], scorer["link"](one["name"], gold), one["name"]) for one in told]
+        for number, entity in enumerate(gold):
+            if entity["type"] in counts:
+                counts[entity["type"]]["annotated"] += 1
+                found = any(link == (number, "full") and kind == entity["type"] for kind, link, _ in links)
+                counts[entity["type"]]["found"] += found
+        for kind, link, name in links:
+            if kind in counts and not (link is None and scorer["is_opt"](name, passage)):
+                counts[kind]["told"] += 1
+                counts[kind]["right"] += (
+                    link is not None and link[1] == "full" and gold[link[0]]["type"] == kind
+                )
+    return {kind: dict(found) for kind, found in counts.items()}
+
+
+def types_table(sets: Mapping[str, dict[str, dict[str, int]]]) -> list[list[str]]:
+    """Return a row for each type: of the annotated ones those found, of those told the right ones, by set."""
+    return [
+        [
+            kind,
+            *(
+                f"{counts[kind].get(part, 0)} of {counts[kind].get(whole, 0)}"
+                for counts in sets.values()
+                for part, whole in (("found", "annotated"), ("right", "told"))
+            ),
+        ]
+        for kind in TYPES
+    ]
+
+
 def extractors_without_models() -> dict[str, Callable[[Passage], list[Extraction]]]:
     """Return what needs no language model, by name."""
     found = {
@@ -167,11 +230,16 @@ def extractors_without_models() -> dict[str, Callable[[Passage], list[Extraction
 def main() -> int:
     parser = common.arguments(__doc__.splitlines()[0], data="../shared/eval/extraction")
     parser.add_argument("--set", default="dev.jsonl", metavar="NAME", help="which file of the folder")
+    parser.add_argument(
+        "--corpus", type=Path, default=Path("../shared/corpus"), help="where HELD_BACK's files are"
+    )
     options = parser.parse_args()
     about = common.machine()
     lines = (options.data / options.set).read_text(encoding="utf-8").splitlines()
     passages = [json.loads(line) for line in lines if line.strip()]
-    score_all = runpy.run_path(str(options.data / "score.py"))["score"]
+    scorer = runpy.run_path(str(options.data / "score.py"))
+    score_all = scorer["score"]
+    others = held_back(options.corpus)
     if options.quick:
         passages = passages[:5]
 
@@ -222,8 +290,36 @@ def main() -> int:
         "directed F1",
         "kB/s",
     ]
-    document = {"benchmark": "extraction", "machine": about, "passages": len(passages), "results": results}
+    others_scored = score(score_all, others, by_rules)
+    strict = others_scored["entity_strict"]
+    rows.append(
+        [
+            f"rules, {len(others)} passages held back",
+            *(f"{strict[one]:.3f}" for one in ("P", "R", "F1")),
+            f"{others_scored['type_acc']:.3f}",
+            *[""] * 4,
+            f"{others_scored['bytes_per_second'] / 1e3:,.0f}",
+        ]
+    )
+    sets = {"dev": by_type(scorer, passages), "held back": by_type(scorer, others)}
+    document = {
+        "benchmark": "extraction",
+        "machine": about,
+        "passages": len(passages),
+        "results": results,
+        "types": sets,
+    }
     common.report("extraction", document, headers, rows, options=options, notes=notes)
+    common.report(
+        "extraction-types",
+        document,
+        ["type", *(f"{name}: {what}" for name in sets for what in ("found", "right"))],
+        types_table(sets),
+        options=options,
+        notes=[
+            f"found: of {len(passages)} and {len(others)} passages; right: of what the rules give this type"
+        ],
+    )
     return 0
 
 

@@ -40,7 +40,7 @@ PLAIN = (
         "fonts",
         "The export embeds the whole font unless the subset flag is set; that saved 9 MB a document.",
     ),
-    ("review", "Nadia wants reviews with the risk first and the style last; nits go into one comment."),
+    ("review", "The lead wants reviews with the risk first and the style last; nits go into one comment."),
     (
         "queue",
         "The dead letter queue is drained by hand on purpose: each message there has been a bug so far.",

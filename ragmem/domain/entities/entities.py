@@ -1,9 +1,11 @@
 """Find the entities in a statement: by code, by words with the form of a name, and by proper names."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from ragmem.domain.entities.deployments import NO_NAMES, find_deployments, find_host_cells
+from ragmem.domain.entities.people import find_people, find_responsibilities
 from ragmem.domain.entities.proper_names import Named, Word, is_inside, names_of
 from ragmem.domain.entities.type_cues import type_of
 from ragmem.domain.text.blocks import BlockType
@@ -14,6 +16,7 @@ from ragmem.domain.text.token_types import (
     KNOWN_WEIGHT,
     MAX_NAME_CHARS,
     MIN_NAME_CHARS,
+    NAME_WEIGHT,
     WEAK_WEIGHT,
     classify_token,
 )
@@ -50,6 +53,8 @@ _LANGUAGE_GO = re.compile(
     r"|struct|interface|function|CLI|routine|API|implementation)|[,)]|\s+and\s+[A-Z]|\s*$|/)"
 )
 
+_PLAIN_WORD = re.compile(r"(?<![\w./@:=-])[a-z][a-z0-9]+(?:-[a-z0-9]+)*(?![\w/(=@-]|[.:]\w)")
+
 MIN_ARROWS = 2
 MAX_STEP_WORDS = 3
 _ARROW = re.compile(r"\s(?:\u2192|->|=>|-->|\u21d2)\s")
@@ -74,17 +79,68 @@ def canonical_key(name: str) -> str:
     return name.casefold() if _MARKS.isdisjoint(name) else name
 
 
-def find_mentions(text: str, form: BlockType) -> list[Mention]:
-    """Return the mentions of a statement in order, without overlap; each name has 2 to 80 characters."""
+def find_mentions(
+    text: str,
+    form: BlockType,
+    plain: Mapping[str, str] = NO_NAMES,
+    people_cells: Sequence[tuple[int, int]] = (),
+    host_cells: Sequence[tuple[int, int]] = (),
+) -> list[Mention]:
+    """Return the mentions of a statement in order, without overlap; each name has 2 to 80 characters.
+
+    `plain` are the lower-case words that the text uses as names, and their types; the cells are the
+    spans of a row that name people and hosts.
+    """
     mentions = _MentionScanner(text, form).read()
     if found := list(_arrow_steps(text, [(one.start, one.end) for one in mentions])):
         mentions = sorted([*mentions, *(Mention(*step) for step in found)], key=lambda one: one.start)
+    if form is not BlockType.FENCE:
+        mentions = [
+            replace(one, type=kind)
+            if (kind := type_of(text, one.start, one.end, one.type)) != one.type
+            else one
+            for one in mentions
+        ]
+    people = list(find_people(text, form, people_cells))
+    if found := [*find_deployments(text, form), *people]:
+        mentions = _overlay(mentions, found)
+    if people:
+        mentions = _overlay(mentions, find_responsibilities(text))
+    if host_cells:
+        mentions = _overlay(mentions, find_host_cells(text, host_cells))
+    if plain:
+        mentions = _overlay(mentions, _plain_words(text, plain))
     if form is BlockType.FENCE:
         return [replace(one, weight=one.weight * FENCE_FACTOR) for one in mentions]
-    return [
-        replace(one, type=kind) if (kind := type_of(text, one.start, one.end, one.type)) != one.type else one
-        for one in mentions
-    ]
+    return mentions
+
+
+def _overlay(mentions: list[Mention], found: Iterable[Named]) -> list[Mention]:
+    """Return the mentions in order, with what was found in place of those that it covers.
+
+    What is part of a larger mention, or overlaps an earlier one of these, is left out; but a person is more
+    than the proper name that it is part of.
+    """
+    added: list[Mention] = []
+    for named in found:
+        one = Mention(*named)
+        near = [other for other in mentions if other.start < one.end and one.start < other.end]
+        if len(near) == 1 and near[0].name == one.name:
+            one = replace(near[0], type=one.type, weight=max(one.weight, near[0].weight))  # host `atlas`
+        sure = NAME_WEIGHT if one.type == "person" else WEAK_WEIGHT
+        larger = (other for other in near if other.weight > sure and len(other.name) >= len(one.name))
+        if any(other.start < one.start or other.end > one.end for other in larger):
+            continue
+        if not any(other.start < one.end and one.start < other.end for other in added):
+            mentions = [other for other in mentions if other not in near]
+            added.append(one)
+    return sorted([*mentions, *added], key=lambda one: one.start) if added else mentions
+
+
+def _plain_words(text: str, plain: Mapping[str, str]) -> Iterator[Named]:
+    for found in _PLAIN_WORD.finditer(text):
+        if found.group() in plain:
+            yield found.start(), found.end(), found.group(), plain[found.group()], KNOWN_WEIGHT
 
 
 @dataclass(slots=True)

@@ -7,7 +7,9 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 from ragmem.domain.entities.command_lines import command_mentions
+from ragmem.domain.entities.deployments import host_columns, plain_names
 from ragmem.domain.entities.entities import Mention, canonical_key, find_mentions
+from ragmem.domain.entities.people import people_columns
 from ragmem.domain.entities.relations import Link, relate
 from ragmem.domain.entities.scopes import Scope, leader
 from ragmem.domain.entities.statements import Statement, read_statements
@@ -32,6 +34,14 @@ MAX_MENTIONS = 24
 """Mentions of one statement that are related to each other; a longer list relates nothing."""
 
 _PLAIN = re.compile(r"(?<![\w./`'\"-])[a-z]{3,}(?![\w/`'\"-]|\.\w)")
+
+_FUNCTION_WORD = re.compile(
+    r"\b(?:(der|die|das|den|dem|und|nicht|ist|sind|auf|mit|f\u00fcr|von|wird|ein|eine|einen|sich|bei|nach|aus|im|zum|"
+    r"zur|wir|nur|noch|oder)|the|and|of|is|are|to|for|with|that|this|on|it|de|la|le|les|el|que|en|van|het|een)\b"
+)
+"""Frequent words of German as the group, and of languages that share some of them."""
+
+MIN_GERMAN_WORDS = 3
 
 HEADING_BONUS = 1.0
 EARLY_BONUS = 0.5
@@ -71,8 +81,14 @@ def extract(chunk: Chunk, *, max_entities: int | None = None, max_relations: int
         key = bool(statements) and statements[0].data and above.islower()
         statements.insert(0, Statement(BlockType.HEADING, " ".join(above.split()), data=key))
     plain = set(_PLAIN.findall(chunk.text))
-    found = [(one, [named for named in _mentions(one) if not _is_plain(named, plain)]) for one in statements]
+    tools = plain_names(chunk.text)
+    german = _is_german(chunk.text)
+    found = [
+        (one, [named for named in _mentions(one, tools) if not _is_plain(named, plain, german=german)])
+        for one in statements
+    ]
     candidates = _gather(found)
+    _type_parts_of_people(candidates)
     ranked = sorted(candidates.items(), key=lambda item: (-item[1].salience, item[1].first, item[0]))
     if max_entities is None:
         max_entities = min(MAX_ENTITIES, MIN_ENTITIES + len(chunk.text) // CHARS_PER_ENTITY)
@@ -87,19 +103,35 @@ def extract(chunk: Chunk, *, max_entities: int | None = None, max_relations: int
     return Extraction(chunk.id, entities, _relations(found, kept, max_relations))
 
 
-def _is_plain(mention: Mention, plain: AbstractSet[str]) -> bool:
-    """Tell whether a mention is a capitalized word that the same text also writes in lower case."""
-    return mention.weight <= NAME_WEIGHT and mention.name.istitle() and mention.name.lower() in plain
+def _is_plain(mention: Mention, plain: AbstractSet[str], *, german: bool) -> bool:
+    """Tell whether a capital proves nothing: the text also writes the word without, or is in German."""
+    if mention.weight > NAME_WEIGHT:
+        return False
+    if german:
+        return not mention.name.isupper()
+    return mention.name.istitle() and mention.name.lower() in plain
 
 
-def _mentions(statement: Statement) -> list[Mention]:
+def _is_german(text: str) -> bool:
+    """Tell whether a text is in German, where each noun has a capital."""
+    if " und " not in text and " der " not in text and " die " not in text and " ist " not in text:
+        return False
+    words = _FUNCTION_WORD.findall(text)
+    return 2 * len([word for word in words if word]) > max(len(words), MIN_GERMAN_WORDS)
+
+
+def _mentions(statement: Statement, tools: Mapping[str, str]) -> list[Mention]:
     """Return the mentions of a statement."""
     if statement.shell:
         return command_mentions(statement.text)
     if not statement.data:
-        return find_mentions(statement.text, statement.form)
+        if not statement.header:
+            return find_mentions(statement.text, statement.form, tools)
+        header = statement.header[: len(statement.cells)]
+        people, hosts = ([statement.cells[at] for at in of(header)] for of in (people_columns, host_columns))
+        return find_mentions(statement.text, statement.form, tools, people, hosts)
     is_heading = statement.form is BlockType.HEADING
-    return [] if is_heading else find_mentions(without_keys(statement.text), statement.form)
+    return [] if is_heading else find_mentions(without_keys(statement.text), statement.form, tools)
 
 
 def _gather(found: Sequence[tuple[Statement, list[Mention]]]) -> dict[str, _Candidate]:
@@ -125,6 +157,15 @@ def _gather(found: Sequence[tuple[Statement, list[Mention]]]) -> dict[str, _Cand
     for candidate in candidates.values():
         candidate.name = min(candidate.names, key=lambda name: (-candidate.names[name], name))
     return candidates
+
+
+def _type_parts_of_people(candidates: Mapping[str, _Candidate]) -> None:
+    """Make a person of each name that is a part of the full name of one: Ada Lovelace, Lovelace."""
+    for one in list(candidates.values()):
+        for part in one.name.split(" ") if one.type == "person" and " " in one.name else ():
+            same = candidates.get(canonical_key(part))
+            if same is not None and same.type in {"tool", "concept"} and same.weight <= NAME_WEIGHT:
+                same.type = "person"
 
 
 def _relations(

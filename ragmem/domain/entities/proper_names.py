@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
+from ragmem.domain.entities.ordinary_words import is_ordinary
 from ragmem.domain.text.blocks import BlockType
 from ragmem.domain.text.known_names import COMMON_WORDS, GENERIC_NOUNS, KIND_NOUNS, KNOWN_NAMES, MADE_IN
 from ragmem.domain.text.token_types import (
@@ -27,6 +28,8 @@ _NAMED_BY_KIND = frozenset({"tool", "library", "service", "protocol", "dataset"}
 _TITLE_SHARE = 0.7
 _LISTED = 2
 _ACTS = re.compile(r" (?:is|was|has|can|will|does|[a-z]{3,}[^s]s) ")
+_ENGLISH = re.compile(r" (?:the|is|and|of|with|from|to|on|by|an?) ")
+_SENTENCES = frozenset((BlockType.PARAGRAPH, BlockType.ITEM))
 _GOES_ON = re.compile(r" [a-z]")
 _HYPHENATED = re.compile(r"-[a-z]")
 _INSIDE_MARKS = ",;&)%'\u2019/$"
@@ -85,7 +88,10 @@ def names_of(text: str, run: Sequence[Word], form: BlockType) -> Iterator[Named]
     ):
         weight = NAME_WEIGHT if words[0].inside else WEAK_WEIGHT
         kinds = [word.alone[1] for word in words if word.alone is not None]
-        kind = KIND_NOUNS.get(words[-1].text.lower()) or (kinds[0] if kinds else "concept")
+        alone = "model" if "model" in kinds else kinds[0] if kinds else "concept"
+        kind = KIND_NOUNS.get(words[-1].text.lower()) or alone
+        if kind == "organization" and words[-1].alone is None and words[-1].text.lower() not in KIND_NOUNS:
+            kind = "concept"  # what the organization makes or does: Apple Books
         yield words[0].start, words[-1].end, name, kind, weight
         return
     for word in words:
@@ -150,12 +156,23 @@ def _is_name(text: str, words: Sequence[Word], form: BlockType) -> bool:
     if all(common) or form is BlockType.HEADING or (_is_title(text) and not listed):
         return False
     if len(words) == 1:
-        is_subject = name.isupper() and bool(_GOES_ON.match(text, words[0].end))
+        is_subject = (name.isupper() and bool(_GOES_ON.match(text, words[0].end))) or (
+            form in _SENTENCES and not any(common) and _is_unknown_subject(text, words[0])
+        )
         return (words[0].inside or is_subject) and kind is None and not _HYPHENATED.search(name)
     is_subject = (
         form is BlockType.PARAGRAPH and _ACTS.match(text, words[-1].end) is not None and not any(common)
     )
     return words[0].inside or is_subject or any(word.text.isupper() for word in words)
+
+
+def _is_unknown_subject(text: str, word: Word) -> bool:
+    """Tell whether a word that begins an English sentence is no word of English and does something."""
+    return (
+        _ACTS.match(text, word.end) is not None
+        and _ENGLISH.search(text, word.end) is not None
+        and not is_ordinary(word.text.lower())
+    )
 
 
 @lru_cache(maxsize=64)

@@ -40,6 +40,15 @@ _ARROW = re.compile(r"\s*[`*\"')]*\s*(?:\([^()]{0,40}\))?\s*(?:\u2192|->|=>|-->|
 _AGAIN = re.compile(r"[\s`*)\"']*(?:,|;|\band\b|\bthen\b|\bbut\b|, )\s*(?:and |then |but |also )*\w+")
 _VALUE_GAP = re.compile(r"[\"'`]?[ =:][ =]?[\"'`]?$")
 _EXPLAINS = re.compile(r"\s[\u2014\u2013]\s|:\s")
+_ON = re.compile(r"[`*_\"')]* (?:on|at) (?:(?:the|our|my|a|host|machine|server) )*[`*_\"'(]*$")
+_AT_WORK = frozenset({"serves", "uses", "stores", "contains", "returns", "supports"})
+"""What is done on a host by the subject of the sentence: X serves Y on Z."""
+
+_CLAUSE_BEGINS = re.compile(
+    r"[`*_\"')]* (?:runs?|serves?|uses?|is|are|was|has|calls?|stores?|needs?|exposes|listens|requires|"
+    r"handles|owns|built|wrote|leads|said|asked|approved|reviewed|maintains|decided)\b"
+)
+_JOINS = re.compile(r",? (?:and|but|while) [`*\"']*$")
 _SEMICOLON = re.compile(r"[`*_\"')]*; ?[`*_\"'(]*$")
 _ADJACENT = re.compile(r"(?:['\u2019]s)?[ `*]{1,3}$")
 
@@ -177,10 +186,11 @@ def _split_brackets(
 
 
 def _lists(text: str, mentions: Sequence[Mention]) -> list[list[Mention]]:
-    """Group the mentions into lists of parallel members."""
+    """Group the mentions into lists of parallel members; the subject of a second clause is no member."""
     groups: list[list[Mention]] = []
     for one in mentions:
-        if groups and _LIST_GAP.match(text[groups[-1][-1].end : one.start]):
+        listed = groups and _LIST_GAP.match(text[groups[-1][-1].end : one.start])
+        if listed and not (len(groups) > 1 and _CLAUSE_BEGINS.match(text, one.end)):
             groups[-1].append(one)
         else:
             groups.append([one])
@@ -192,19 +202,32 @@ def _chain(text: str, groups: Sequence[Sequence[Mention]]) -> Iterator[Link]:
     if not groups:
         return
     subjects = groups[0]
+    workers: Sequence[Mention] = ()
     for nearest, after in pairwise(groups):
         gap = text[nearest[-1].end : after[0].start]
         before = subjects if nearest[0].type == "version" else nearest
+        guests = [one for one in workers or before if one.type != "person"]
+        if guests and after[0].type == "host" and _ON.match(gap):
+            weight = VERB_WEIGHT if workers else PREPOSITION_WEIGHT
+            for source, target in product(guests[:MAX_LISTED], after[:MAX_LISTED]):
+                yield Link(source, target, "runs on", weight, text)
+            workers = ()
+            continue
+        workers = ()
         if _ARROW.match(gap):
             yield Link(before[-1], after[0], "to", VERB_WEIGHT, text)
-        elif _CLAUSE.search(gap):
+        elif _CLAUSE.search(gap) or (_JOINS.search(gap) and _CLAUSE_BEGINS.match(text, after[-1].end)):
             subjects = after
             if _SEMICOLON.match(gap):
                 yield Link(before[-1], after[0], CO_MENTIONED, CO_MENTION_WEIGHT, text)
         elif _ADJACENT.match(gap):
             yield Link(before[-1], after[0], "has", BRACKET_WEIGHT, text)
         else:
-            yield from _gap_links(text, gap, subjects if _AGAIN.match(gap) else before, after, subjects[0])
+            sources = subjects if _AGAIN.match(gap) else before
+            links = list(_gap_links(text, gap, sources, after, subjects[0]))
+            yield from links
+            if links[0].source is sources[0] and links[0].keywords in _AT_WORK:
+                workers = [one for one in sources if one.type not in {"host", "person"}]
 
 
 def _gap_links(
@@ -212,7 +235,7 @@ def _gap_links(
 ) -> Iterator[Link]:
     """Yield the relation in a gap: a verb between all on both sides, else mere proximity."""
     verb, passive, sure = verb_in(gap) if len(gap) <= MAX_GAP_CHARS else ("", False, False)
-    if not verb:
+    if not verb or (verb == "runs on" and any(one.type == "person" for one in sources)):
         for target in targets[:MAX_LISTED] if _EXPLAINS.search(gap) else targets[:1]:
             yield Link(subject, target, CO_MENTIONED, CO_MENTION_WEIGHT, text)
         return

@@ -21,14 +21,6 @@ _DEFINED = re.compile(
     r"[`*_\"')]*\s*(?:\u2014|\u2013|-|:|is|are)\s+(?:an?\s+|the\s+)?"
     r"((?:[A-Za-z][\w-]*[ /]){0,4}[A-Za-z][\w-]*)"
 )
-_PERSON = re.compile(
-    r"\s*\((?:[A-Z][a-z]+ ){0,3}(?:Engineer|Manager|Lead|Leader|Director|Founder|CEO|CTO|Author|Maintainer|"
-    r"Designer|Developer|Professor|Researcher|Analyst|Recruiter|Consultant)\b"
-)
-_TWO_NAMES = re.compile(r"[A-Z][a-z]+ [A-Z][a-z]+$")
-_BY = re.compile(
-    r"(?:[Bb]y|[Aa]uthor:?|[Rr]eviewer:?|[Oo]wner:?|[Aa]ssignee:?|[Mm]et with|[Aa]sked)\s+[*_]*$"
-)
 
 
 def type_of(text: str, start: int, end: int, kind: str) -> str:
@@ -47,7 +39,7 @@ def type_of(text: str, start: int, end: int, kind: str) -> str:
     if kind == "file":
         return _folder(text, end, bare) or kind
     if kind == "concept":
-        return _concept(text, start, end, bare, noun)
+        return _concept(bare, noun)
     return _compound(bare) or kind
 
 
@@ -78,10 +70,8 @@ def _folder(text: str, end: int, bare: str) -> str | None:
     return None
 
 
-def _concept(text: str, start: int, end: int, bare: str, noun: str | None) -> str:
+def _concept(bare: str, noun: str | None) -> str:
     """Return the type of a proper name."""
-    if _TWO_NAMES.match(bare) and (_PERSON.match(text, end) or _BY.search(text, max(0, start - 16), start)):
-        return "person"
     kind = _compound(bare) or noun
     if kind is not None:
         return kind

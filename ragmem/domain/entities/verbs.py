@@ -5,9 +5,11 @@ import re
 _ACTIVE = {
     "uses": r"us(?:es?|ed|ing)|leverag(?:es?|ing)|utiliz(?:es?|ing)",
     "depends on": r"depends? on|relies on|rely on|requir(?:es?|ing)|needs?",
-    "replaces": r"replac(?:es|ing)|supersed(?:es|ing)|instead of|rather than",
+    "replaces": r"replac(?:es|ed|ing)|supersed(?:es|ed|ing)|instead of|rather than",
     "runs on": r"runs? (?:on|in|at|as|under|inside)|running (?:on|in|at)|listens? on|"
-    r"(?:hosted|deployed) (?:on|at|to)",
+    r"(?:hosted|deployed) (?:on|at|to)|l(?:\u00e4uft|aufen) auf|tourne(?:nt)? sur|s'ex\u00e9cute sur|"
+    r"corren? en|"
+    r"rodam? em|\u0440\u0430\u0431\u043e\u0442\u0430\u0435\u0442 \u043d\u0430",
     "calls": r"calls?|calling|invok(?:es?|ing)|triggers?|executes?|runs?|spawns?|dispatches?",
     "imports": r"imports?|importing|loads?|loading|reads?(?: from)?|parses?",
     "stores": r"stor(?:es?|ing)|persists?|writes?(?: to)?|saves?|caches?|logs?(?: to)?|records?",
@@ -21,6 +23,15 @@ _ACTIVE = {
     r"manages?|validates?|checks?|converts?|"
     r"queries|updates?|targets?|gets?|takes?",
     "located in": r"(?:lives?|stored|located|defined|declared|installed|found) (?:in|at|under)",
+    "owns": r"owns?",
+    "wrote": r"wrote|authored|drafted",
+    "approves": r"approve[sd]?|signed off on",
+    "decides": r"decide[sd]?(?: on)?|chose",
+    "reviews": r"review(?:s|ed)",
+    "maintains": r"maintain(?:s|ed)|betreut|verantwortet|g\u00e8re|maintient|mantiene|mant\u00e9m|"
+    r"\u043f\u043e\u0434\u0434\u0435\u0440\u0436\u0438\u0432\u0430\u0435\u0442",
+    "leads": r"leads|led",
+    "works at": r"work(?:s|ed) (?:at|for)|joined",
     "set to": r"set to|defaults? to|equals|points? to|maps? to|changed to",
 }
 _WEAK = {
@@ -40,7 +51,13 @@ _PASSIVE = {
     "causes": r"caused by|because of|due to",
     "fixes": r"fixed (?:by|with|in)|resolved (?:by|with)|solved (?:by|with)",
     "imports": r"imported (?:by|from)|loaded (?:by|from)|read by",
-    "stores": r"stored (?:by)|written by|persisted by",
+    "stores": r"(?:stored|persisted) by",
+    "owns": r"owned by|geh\u00f6rt|appartient \u00e0|pertenece a|pertence a",
+    "wrote": r"(?:written|authored|drafted) by",
+    "approves": r"approved by|signed off by",
+    "decides": r"(?:decided|chosen) by",
+    "reviews": r"reviewed by",
+    "leads": r"led by",
     "serves": r"served by|provided by|exposed by",
     "implements": r"implemented (?:by|in|with)|wrapped by",
 }

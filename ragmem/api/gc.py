@@ -68,6 +68,7 @@ class Gc:
         """
         from ragmem.services.lifecycle.missing_sources import find_missing_memories as gone_from_sources
         from ragmem.services.lifecycle.plan import plan
+        from ragmem.services.lifecycle.text_cache import CACHE
 
         home = self._home
         home.require()
@@ -80,6 +81,7 @@ class Gc:
             keep=self._archive_age(),
             cards=home.settings.lifecycle.merge_by == "llm",
             gone=gone_from_sources(home.catalog, home.settings, home=home.home) if missing else None,
+            cache=home.settings.places.cache / CACHE,
             **options,
         )
 
@@ -212,9 +214,12 @@ class Gc:
     def purge(self) -> "Purge":
         """Delete for good the memories that are in the archive for longer than [archive] keep_days."""
         from ragmem.services.lifecycle.purge import purge
+        from ragmem.services.lifecycle.text_cache import CACHE, remove_others
 
         home = self._home
         home.require()
+        # It has hashes of the words of memories that were there at the last plan.
+        remove_others(home.settings.places.cache / CACHE, ())
         return purge(home.catalog, now=now(), keep=self._archive_age(), sizes=home.settings.chunking)
 
     def history(self, limit: int | None = None) -> "list[GcRun]":

@@ -6,8 +6,10 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from operator import itemgetter
 
-from ragmem.domain.lifecycle.pair_model import PairVerdict, relate, words_of
+from ragmem.domain.classification.judge import is_foreign_prose
+from ragmem.domain.lifecycle.pair_model import relate, words_of
 from ragmem.domain.model import State
 from ragmem.domain.model.document_place import is_of_document
 from ragmem.domain.model.lifecycle import Connection, Entry
@@ -38,6 +40,12 @@ CANDIDATES = 5
 
 ALIKE = 0.35
 """Least overlap of the words of two statements: the pairs of the training have at least as much."""
+
+_ROUNDING = 1e-9
+"""More than the rounding of a sum of weights."""
+
+_ENOUGH_ROOM = 16
+"""New memories of a project for which no closer look is taken at how many more there may be."""
 
 LISTED = 3
 """A memory that probably supersedes, or is superseded by, so many others is an item of a list."""
@@ -100,7 +108,26 @@ Finding = Callable[[Sequence[Entry], Links, Reading], Iterable[Change]]
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
+class Proposal:
+    """A pair of memories that the model would at least mark.
+
+    `supersedes` and `hides` are of its verdict; `statement` is the place of the one of the newer memory.
+    """
+
+    older: str
+    newer: str
+    supersedes: float
+    hides: bool
+    statement: int
+
+    @property
+    def certainty(self) -> float:
+        """The probability that the newer one supersedes the older one, and 1 more where it hides it."""
+        return self.supersedes + self.hides
+
+
+@dataclass(frozen=True, slots=True)
+class ReadMemory:
     """A memory with what it says, its file, and whether a user curates or protects it.
 
     Automatic memories cannot replace one that is kept `by_people`.
@@ -111,7 +138,12 @@ class _Said:
     file: str
     by_people: bool
 
-    def may_replace(self, older: "_Said") -> bool:
+    @classmethod
+    def of(cls, entry: Entry, said: Statements) -> "ReadMemory":
+        """Return a memory with its statements."""
+        return cls(entry, said, entry.memory.uri.rpartition("#")[0], entry.curated or entry.is_protected)
+
+    def may_replace(self, older: "ReadMemory") -> bool:
         """Tell whether it is later, kept by people if the older one is, and of another file."""
         return (
             older.entry.memory.event_time < self.entry.memory.event_time
@@ -121,25 +153,57 @@ class _Said:
 
 
 @dataclass(frozen=True, slots=True)
-class _RareWords:
-    """The older memories of a project by their rare words, the most telling word first.
+class RareWords:
+    """The memories of a project that may be superseded, by their rare words.
 
-    `ranks` maps a word to its place in `holding` and `weights`; `holding` has the places of memories.
+    `holding` gives the places of those that have a word, none for a word that is not rare. The project has
+    `memories`.
     """
 
-    ranks: Mapping[str, int]
-    holding: Sequence[Sequence[int]]
-    weights: Sequence[float]
+    memories: int
+    holding: Callable[[str], Sequence[int]]
 
-    def candidates(self, said: Statement) -> list[int]:
-        """Return the places of the memories that share the most specific words with a statement."""
+    def candidates(self, said: Statement) -> tuple[list[int], float]:
+        """Return the places of the memories that share the most specific words with a statement.
+
+        The other value is how many memories the project may gain or lose until others could come first, as
+        long as none of these words becomes more or less frequent.
+        """
+        found = [(len(held), word, held) for word in said.words if (held := self.holding(word))]
+        telling = sorted(sorted(found, reverse=True), key=itemgetter(0))[:TELLING]
         shared: dict[int, float] = {}
-        for rank in sorted([self.ranks[word] for word in self.ranks.keys() & said.words])[:TELLING]:
-            weight = self.weights[rank]
-            for place in self.holding[rank]:
+        for count, _, held in telling:
+            weight = math.log(1 + self.memories / count)
+            for place in held:
                 shared[place] = shared.get(place, 0.0) - weight
+        order = sorted(zip(shared.values(), shared, strict=True))
         # One more, because a memory shares all words with itself.
-        return [place for _, place in sorted(zip(shared.values(), shared, strict=True))[: CANDIDATES + 1]]
+        most = CANDIDATES + 1
+        room = self._room(order, [held for _, _, held in telling]) if len(order) > most else math.inf
+        return [place for _, place in order[:most]], room
+
+    def _room(self, order: Sequence[tuple[float, int]], telling: Sequence[Sequence[int]]) -> float:
+        """Return the room of `candidates`: the least gap of two sums, over how fast it can close.
+
+        The derivative of log(1 + n / s) by n is 1 / (n + s), with s from 1 to RARE. It is bounded for n from
+        half the memories on.
+        """
+        first, rest = dict(order[: CANDIDATES + 1]), dict(order[CANDIDATES + 1 :])
+        half = self.memories / 2
+        # Equal sums are of words that are equally frequent, and stay equal.
+        gaps = [(other - total, total, other) for total in first for other in rest if total != other]
+        least = (min(gaps)[0] - _ROUNDING) * half / TELLING if gaps else half
+        if least >= _ENOUGH_ROOM:
+            return min(half, least)
+        sizes = {sum_: sum(place in held for held in telling) for sum_, place in {**first, **rest}.items()}
+        rooms = [
+            (gap - _ROUNDING) * half / TELLING
+            if sizes[total] != sizes[other]
+            # Sums of equally many weights grow nearly alike.
+            else (gap - _ROUNDING) * half**2 / sizes[total] / (RARE - 1)
+            for gap, total, other in gaps
+        ]
+        return max(0.0, min([half, *rooms]))
 
 
 def statements(text: str) -> Statements:
@@ -169,8 +233,9 @@ def changes(
 
     What memories declare of each other comes first. By the pair model only a later memory (by event time)
     replaces an earlier one of the same project, not one of the same file and no page of a document, and one
-    that a person keeps (curated, protected) only one that is such as well. Where the model is not certain
-    enough to hide, the rule is PERHAPS_OUTDATED. Candidates are connected memories and those that share rare
+    that a person keeps (curated, protected) only one that is such as well. It knows English alone: what is
+    in another language replaces nothing. Where the model is not certain enough to hide, the rule is
+    PERHAPS_OUTDATED. Candidates are connected memories and those that share rare
     words, so that the time grows with the number of memories and not with that of their pairs. `reading`
     applies `statements` to many texts, in order; `finding` stands in for `model_changes`.
     """
@@ -218,77 +283,83 @@ def _declared_changes(group: Sequence[Entry]) -> Iterator[Change]:
 
 
 def model_changes(group: Sequence[Entry], linked: Links, reading: Reading = map) -> Iterator[Change]:
-    """Yield the changes that the pair model finds in one project, with their certainty; above 1 it hides.
+    """Yield the changes that the pair model finds in one project; see `weigh`."""
+    return weigh(_proposals(group, linked, reading))
+
+
+def weigh(proposals: Iterable[Proposal]) -> Iterator[Change]:
+    """Yield the changes of a project of all its proposals, with their certainty; above 1 it hides.
 
     What is alike to several others is an item of a list: it is only marked, or left alone if they are LISTED.
     """
-    proposed = {
-        (older, newer): (verdict, place)
-        for older, newer, verdict, place in sorted(
-            _proposals(group, linked, reading), key=lambda one: one[2].certainty
-        )
-    }
+    proposed = {(one.older, one.newer): one for one in sorted(proposals, key=lambda one: one.certainty)}
     near = Counter(chain.from_iterable(proposed))
-    alike = Counter(chain.from_iterable(pair for pair, (verdict, _) in proposed.items() if verdict.hides))
-    for (older, newer), (verdict, place) in proposed.items():
+    alike = Counter(chain.from_iterable(pair for pair, one in proposed.items() if one.hides))
+    for (older, newer), one in proposed.items():
         if max(near[older], near[newer]) >= LISTED:
             continue
-        hides = verdict.hides and alike[older] == alike[newer] == 1
-        certainty = verdict.certainty if hides else verdict.supersedes
-        yield Change(older, newer, RESTATED if hides else PERHAPS_OUTDATED, certainty, place)
+        hides = one.hides and alike[older] == alike[newer] == 1
+        certainty = one.certainty if hides else one.supersedes
+        yield Change(older, newer, RESTATED if hides else PERHAPS_OUTDATED, certainty, one.statement)
 
 
-def _proposals(
-    group: Sequence[Entry], linked: Links, reading: Reading
-) -> Iterator[tuple[str, str, PairVerdict, int]]:
-    """Yield the older and the newer id of each pair that the model would at least mark.
+def may_be_replaced(entry: Entry) -> bool:
+    """Tell whether a memory may be superseded if it is short."""
+    # An exchange tells what was said and done then, and that stays so.
+    transcript = entry.memory.source == TRANSCRIPTS
+    return not (transcript or entry.superseded_by or is_of_document(entry.memory.metadata))
 
-    A pair comes once for each statement of the newer one, with the place of that.
-    """
+
+def _proposals(group: Sequence[Entry], linked: Links, reading: Reading) -> Iterator[Proposal]:
     read = reading(statements, [entry.text for entry in group])
-    every = [
-        _Said(entry, said, entry.memory.uri.rpartition("#")[0], entry.curated or entry.is_protected)
-        for entry, said in zip(group, read, strict=True)
-    ]
+    every = [ReadMemory.of(entry, said) for entry, said in zip(group, read, strict=True)]
+    # In the order of ids, by which equally telling candidates are chosen.
     older = [
-        (one, one.said.whole)
-        # In the order of ids, by which equally telling candidates are chosen.
+        one
         for one in sorted(every, key=lambda one: one.entry.id)
-        # An exchange tells what was said and done then, and that stays so.
-        if one.said.whole
-        and one.entry.memory.source != TRANSCRIPTS
-        and not (one.entry.superseded_by or is_of_document(one.entry.memory.metadata))
+        if one.said.whole and may_be_replaced(one.entry)
     ]
-    places = {one.entry.id: place for place, (one, _) in enumerate(older)}
-    rare = _rare_words([whole for _, whole in older], len(group))
-    for one in every:
-        key = one.entry.id
-        if one.entry.memory.state is State.BUFFERED:
-            # It is out of sight, and replaces nothing.
-            continue
-        fixed = [places[other] for other in linked.get(key, ()) if other in places]
-        for number, said in enumerate(one.said.every):
-            for place in {*fixed, *rare.candidates(said)}:
-                other, before = older[place]
-                if _are_alike(before.words, said.words) and one.may_replace(other):
-                    verdict = relate(before.text, said.text)
-                    if verdict.marks:
-                        yield other.entry.id, key, verdict, number
-
-
-def _rare_words(wholes: Sequence[Statement], memories: int) -> _RareWords:
-    seen = Counter(chain.from_iterable(whole.words for whole in wholes))
-    holding: dict[str, list[int]] = {word: [] for word, count in seen.items() if count <= RARE}
-    for place, whole in enumerate(wholes):
-        for word in whole.words & holding.keys():
+    places = {one.entry.id: place for place, one in enumerate(older)}
+    holding: dict[str, list[int]] = defaultdict(list)
+    for place, one in enumerate(older):
+        for word in one.said.whole.words if one.said.whole else ():
             holding[word].append(place)
-    weights = {word: math.log(1 + memories / seen[word]) for word in holding}
-    order = sorted(holding, key=lambda word: (weights[word], word), reverse=True)
-    return _RareWords(
-        {word: rank for rank, word in enumerate(order)},
-        [holding[word] for word in order],
-        [weights[word] for word in order],
-    )
+    rare = {word: those for word, those in holding.items() if len(those) <= RARE}
+    words = RareWords(len(group), lambda word: rare.get(word, ()))
+    for one in every:
+        fixed = [places[other] for other in linked.get(one.entry.id, ()) if other in places]
+        yield from propose(one, fixed, words, older.__getitem__)[0]
+
+
+def propose(
+    one: ReadMemory, fixed: Sequence[int], rare: RareWords, older: Callable[[int], ReadMemory]
+) -> tuple[list[Proposal], float]:
+    """Return the pairs of a memory and those it would at least mark, and the room of its candidates.
+
+    A pair comes once for each statement of the newer one. `fixed` are the places of connected memories, and
+    `older` gives the memory at a place. The room is that of `RareWords.candidates`.
+    """
+    found: list[Proposal] = []
+    room = math.inf
+    if one.entry.memory.state is State.BUFFERED:
+        # It is out of sight, and replaces nothing.
+        return found, room
+    for number, said in enumerate(one.said.every):
+        near, left = rare.candidates(said)
+        room = min(room, left)
+        for place in {*fixed, *near}:
+            other = older(place)
+            before = other.said.whole
+            if before and _are_alike(before.words, said.words) and one.may_replace(other):
+                verdict = relate(before.text, said.text)
+                # The model was trained on English; the note tells the language of a short line in it.
+                if verdict.marks and not (
+                    is_foreign_prose(f"{before.text}\n{said.text}")
+                    or is_foreign_prose(one.entry.text[:MAX_CHARS])
+                ):
+                    key = (other.entry.id, one.entry.id)
+                    found.append(Proposal(*key, verdict.supersedes, verdict.hides, number))
+    return found, room
 
 
 def _are_alike(one: frozenset[str], other: frozenset[str]) -> bool:

@@ -6,7 +6,7 @@ memories alike.
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from ragmem.domain.lifecycle.templates import mask_values, own_title
@@ -70,12 +70,19 @@ class _Said:
         )
 
 
-def repeated_reports(entries: Iterable[Entry]) -> list[Fold]:
+def masked_text(entry: Entry) -> str:
+    """Return the text of a memory without the values of a run; see `mask_values`."""
+    return mask_values(entry.text)
+
+
+def repeated_reports(
+    entries: Iterable[Entry], *, masking: Callable[[Entry], str] = masked_text
+) -> list[Fold]:
     """Return 3 or more reports of one source and scope that differ only in values of a run; the newest stays.
 
     Only what is in the buffer may fold. What is protected, pinned, curated, superseded or a page of a
     document never does. A text without values of a run is a fact, however often it is repeated. The order of
-    the entries does not matter.
+    the entries does not matter. `masking` stands in for `masked_text`.
     """
     alike: dict[tuple[Scope, str, str, str], list[Entry]] = defaultdict(list)
     for entry in entries:
@@ -89,7 +96,7 @@ def repeated_reports(entries: Iterable[Entry]) -> list[Fold]:
         )
         if not free or len(entry.text) > MOST_CHARS or is_of_document(memory.metadata):
             continue
-        masked = mask_values(entry.text)
+        masked = masking(entry)
         if "\0" in masked and _said(entry).words >= FEWEST_WORDS:
             alike[entry.scope, memory.source, own_title(memory), masked].append(entry)
     found = []

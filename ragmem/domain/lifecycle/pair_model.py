@@ -2,7 +2,7 @@
 
 A multinomial regression reads how the words of the two align: what is kept, inserted and replaced, whether a
 number or a name changes its value, and whether both begin with the same subject. It needs no model of
-meaning and no dates. `scripts/train_pairs.py` makes the weights; docs/lifecycle.md tells what they reach
+meaning and no dates. `scripts/train_pairs.py` makes the weights; docs/benchmarks.md tells what they reach
 on repositories that they were not trained on.
 """
 

@@ -8,6 +8,7 @@ is, it is a fact.
 import re
 from collections.abc import Callable
 
+from ragmem.domain.classification.judge import is_foreign_prose
 from ragmem.domain.model import Memory
 
 _MONTH = (
@@ -91,12 +92,15 @@ _TIMES, _RUNS, _HASHES, _DURATIONS, _COUNTS = "\0time", "\0run", "\0hash", "\0du
 def mask_values(text: str) -> str:
     """Return a text with run values masked and white space folded; copies of a template become equal.
 
-    Nothing is masked in a text that rules or explains something, nor in one that does not report. A report
-    says that something ran, or a line of it begins with a timestamp.
+    Nothing is masked in a text that rules or explains something, in one that does not report, and in one of
+    another language than English, whose rules nobody here can tell. A report says that something ran, or a
+    line of it begins with a timestamp.
     """
     plain = " ".join(text.split())
     has_value = _DIGIT.search(text) or _LETTER_HASH.search(text)
     if not has_value or not (_search_report(text) or _LEADING.search(text)) or _search_rule(text):
+        return plain
+    if is_foreign_prose(text):
         return plain
     found = _LEADING.sub(rf"\1{_TIMES}", text)
     found = _mask_dates(_STAMP, found)

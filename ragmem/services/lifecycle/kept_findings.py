@@ -1,45 +1,92 @@
-"""Keep what reading all texts of a project has found: where nothing has changed, no text is read anew.
+"""Keep what reading all texts of a project has found: only what has changed is read anew.
 
-It follows from the memories, like an index: what is lost is found again. No text is kept, only places.
+It follows from the memories, like an index: what is lost is found again. No text is kept, only places, and
+hashes of words in a file of the cache folder.
 """
 
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache
+from functools import cache, cached_property
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import orjson
+from numpy.typing import NDArray
 
 import ragmem.domain
-from ragmem.domain.lifecycle.changes import Change, Links, Reading
-from ragmem.domain.lifecycle.folds import Fold
+from ragmem.domain.lifecycle.ageing import Reading as Judging
+from ragmem.domain.lifecycle.changes import Change, Links, Reading, weigh
+from ragmem.domain.lifecycle.folds import Fold, masked_text, repeated_reports
 from ragmem.domain.model import State, digest
 from ragmem.domain.model.document_place import is_of_document
 from ragmem.domain.model.lifecycle import Entry
+from ragmem.services.lifecycle.known_changes import KnownChanges, find_proposals, short_hash
 from ragmem.services.lifecycle.lifecycle import Findings
+from ragmem.services.lifecycle.text_cache import Arrays, read_arrays, write_arrays
 from ragmem.storage.sql import meta
 from ragmem.storage.sql.database import Database
 
 KEY = "gc/findings"
 """In the catalog's table `meta`."""
 
+_MASKED = ("reports", "masked")
+"""The memories that were masked, and hashes of their masked texts, 0 without values of a run."""
+
+_JUDGED = ((True, "noise"), (False, "worthy"))
+"""The texts that the judge takes for worthless, and those that it does not."""
+
 Kept = Mapping[str, tuple[str, Sequence[Sequence[Any]]]]
 """Name of a finding -> the fingerprint of what it follows from, and its rows, with places for memories."""
 
 
 class KeptFindings(Findings):
-    """Finds what stands in the texts of one project, or takes it from a plan of exactly the same memories."""
+    """Finds what stands in the texts of one project, or takes it from a plan of exactly the same memories.
 
-    def __init__(self, former: Kept | None) -> None:
+    Where some have changed, what is known of the others is taken from the file `cache`.
+    """
+
+    def __init__(self, former: Kept | None, cache: Path | None = None) -> None:
         self._former = former or {}
         self._digests: dict[str, bytes] = {}
         self.kept: dict[str, tuple[str, Sequence[Sequence[Any]]]] = {}
+        self._cache = cache
+        self._new: dict[str, NDArray[np.generic]] = {}
+
+    @cached_property
+    def _known(self) -> Arrays:
+        return read_arrays(self._cache, _rules()) if self._cache else {}
+
+    def save(self) -> None:
+        """Write what is known of the texts for the next plan, if anything is new."""
+        if self._cache and self._new:
+            write_arrays(self._cache, _rules(), {**self._known, **self._new})
 
     def reports(self, entries: Sequence[Entry]) -> list[Fold]:
         """Return the reports that repeat each other."""
-        return self._folds("reports", entries, super().reports)
+        return self._folds("reports", entries, self._reports)
+
+    def _reports(self, entries: Sequence[Entry]) -> list[Fold]:
+        former = {name: self._known[name].tolist() if name in self._known else [] for name in _MASKED}
+        known = dict(zip(*former.values(), strict=True))
+        marks: dict[int, int] = {}
+
+        def masking(entry: Entry) -> str:
+            key = self._key(entry)
+            if key in known:
+                marks[key] = known[key]
+            else:
+                masked = masked_text(entry)
+                marks[key] = short_hash(masked) if "\0" in masked else 0
+            # Only compared with others, so that a hash stands for a text.
+            return f"\0{marks[key]}" if marks[key] else ""
+
+        found = repeated_reports(entries, masking=masking)
+        if marks != known:
+            rows = np.array(list(marks.items()), np.uint64).reshape(-1, 2)
+            self._new.update(zip(_MASKED, rows.T, strict=True))
+        return found
 
     def contained(self, entries: Sequence[Entry]) -> list[Fold]:
         """Return the memories that another one of their session contains."""
@@ -50,13 +97,45 @@ class KeptFindings(Findings):
         links = (repr(linked.get(entry.id, ())) for entry in group)
 
         def find(places: Mapping[str, int]) -> list[Sequence[Any]]:
+            hashes = [self._key(entry) for entry in group]
+            found, known = find_proposals(group, linked, reading, hashes, KnownChanges.of(self._known))
+            self._new.update(known.arrays())
             return [
                 (places[one.older], places[one.newer], one.rule, one.certainty, one.statement)
-                for one in super(KeptFindings, self).changes(group, linked, reading)
+                for one in weigh(found)
             ]
 
         rows = self._rows("changes", group, links, find)
         return [Change(group[older].id, group[newer].id, *rest) for older, newer, *rest in rows]
+
+    def judging(self, reading: Judging) -> Judging:
+        """Return what judges texts for `age`, by `reading` those that are not known."""
+        known = {
+            flag: set(self._known[name].tolist()) if name in self._known else set[int]()
+            for flag, name in _JUDGED
+        }
+
+        def judge(
+            judged: Callable[[tuple[str, str]], bool], places: Sequence[tuple[str, str]]
+        ) -> Iterable[bool]:
+            keys = [short_hash("\0".join(place)) for place in places]
+            unknown = {
+                key: place
+                for key, place in zip(keys, places, strict=True)
+                if key not in known[True] and key not in known[False]
+            }
+            told = dict(zip(unknown, reading(judged, list(unknown.values())), strict=True))
+            flags = [told[key] if key in told else key in known[True] for key in keys]
+            for flag, name in _JUDGED:
+                now = {key for key, noise in zip(keys, flags, strict=True) if noise == flag}
+                if now != known[flag]:
+                    self._new[name] = np.array(sorted(now), np.uint64)
+            return flags
+
+        return judge
+
+    def _key(self, entry: Entry) -> int:
+        return int.from_bytes(self._digest(entry)[:8], "little")
 
     def _folds(
         self, name: str, entries: Sequence[Entry], fold: Callable[[Sequence[Entry]], Iterable[Fold]]

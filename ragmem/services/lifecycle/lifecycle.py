@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 
 from ragmem.domain.lifecycle.ageing import COLD, age
+from ragmem.domain.lifecycle.ageing import Reading as Judging
 from ragmem.domain.lifecycle.changes import Change, Links, Reading, changes, model_changes, reason_of
 from ragmem.domain.lifecycle.folds import Fold, contained, repeated_reports
 from ragmem.domain.model import State
@@ -37,6 +38,10 @@ class Findings:
     def changes(self, group: Sequence[Entry], linked: Links, reading: Reading) -> Iterable[Change]:
         """Return the changes that the pair model finds."""
         return model_changes(group, linked, reading)
+
+    def judging(self, reading: Judging) -> Judging:
+        """Return what judges texts for `age`, by `reading` those that are not known."""
+        return reading
 
 
 def decide_all(
@@ -73,7 +78,8 @@ def decide_all(
     stays |= _fold(reading.contained(standing), fate)
     fate |= replaced
     degree = _degree(entries, connections, fate)
-    for decision in age(entries, degree, policy, last_copies=stays.union(last_copies), reading=helping.map):
+    judging = reading.judging(helping.map)
+    for decision in age(entries, degree, policy, last_copies=stays.union(last_copies), reading=judging):
         fate.setdefault(decision.id, decision if compared else keep_uncompared(decision))
     for entry in entries:
         if entry.memory.state is State.PENDING:

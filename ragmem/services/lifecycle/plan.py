@@ -6,6 +6,7 @@ Missing connections are made on the way: like an index, they follow from what is
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
+from pathlib import Path
 
 from ragmem.domain.model import UNASSIGNED
 from ragmem.domain.model.lifecycle import Decision, LifecyclePolicy
@@ -16,6 +17,7 @@ from ragmem.services.lifecycle.cards import find_clusters
 from ragmem.services.lifecycle.items import RULES, Item, Plan
 from ragmem.services.lifecycle.kept_findings import Kept, key_of, read_findings, write_findings
 from ragmem.services.lifecycle.project import ProjectPlan, ProjectRequest
+from ragmem.services.lifecycle.text_cache import remove_others
 from ragmem.services.lifecycle.upkeep import UNOWNED, find_inconsistent, find_superfluous
 from ragmem.services.lifecycle.workers import plan_projects
 from ragmem.services.processes.progress import Progress, Silent
@@ -36,6 +38,7 @@ def plan(
     budget_s: float | None = None,
     workers: int = 1,
     progress: Progress | None = None,
+    cache: Path | None = None,
 ) -> Plan:
     """Decide without changing a memory.
 
@@ -43,7 +46,8 @@ def plan(
     `projects` (None: all) and decisions of `rules` (none: all) count. After `budget_s` seconds no more
     memories are compared: no memory of a project that is not fully compared is archived for being alone.
     With `cards`, the plan has the clusters of which a language model is to write a text. Projects are
-    compared and decided on in `workers` processes. Raises UsageError for an unknown rule.
+    compared and decided on in `workers` processes. What is known of the texts of a project is kept in a file
+    of the folder `cache`, if given, for the next plan. Raises UsageError for an unknown rule.
     """
     for rule in rules:
         if rule not in RULES:
@@ -69,6 +73,7 @@ def plan(
             policy,
             _is_compared(project, waiting),
             former.get(key_of(project)),
+            cache / key_of(project) if cache and not catalog.database.read_only else None,
         )
         # The largest first: at the end all processes should have something to do.
         for project in sorted(wanted, key=lambda one: -known[one])
@@ -78,6 +83,8 @@ def plan(
         parts[one.project] = part
         told.advance(len(part.items))
     _keep_findings(catalog, former, parts, whole=whole)
+    if cache and whole:
+        remove_others(cache, map(key_of, wanted))
     found = [item for project in wanted for item in parts[project].items]
     hashes = {key: value for part in parts.values() for key, value in part.hashes.items()}
     strangers = [Item(one.id, one.action, one.rule, one.reason) for one in unfinished if one.id not in hashes]

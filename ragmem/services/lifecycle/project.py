@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from ragmem.domain.model import UNASSIGNED, State
 from ragmem.domain.model.lifecycle import Decision, Entry, LifecyclePolicy
@@ -19,6 +20,7 @@ class ProjectRequest:
     """A project to decide on, its number of `memories`, and whether they are `compared` with each other.
 
     `described` are decisions of other rules on its memories, by id, and `kept` what an earlier plan found.
+    `cache` is the file of what is known of its texts; see `text_cache`.
     """
 
     project: str
@@ -27,6 +29,7 @@ class ProjectRequest:
     policy: LifecyclePolicy
     compared: bool
     kept: Kept | None = None
+    cache: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +51,11 @@ def plan_project(
 ) -> ProjectPlan:
     """Decide on a project; texts are read in `processes`, if given. Raises BackendError."""
     entries = catalog.lives.entries([asked.project], policy=asked.policy)
-    findings = KeptFindings(asked.kept)
+    findings = KeptFindings(asked.kept, asked.cache)
     fate = _decide_project(catalog, asked, entries, findings, processes)
     if asked.compared:
         _spare(catalog, store, fate)
+    findings.save()
     decided = fate | dict(asked.described)
     return ProjectPlan(
         [item_of(decided.get(entry.id) or _keep(entry), entry) for entry in entries],

@@ -3,7 +3,7 @@
 Four logistic regressions share one set of inputs, all of which are read off the text and its source: the
 form, the source with the speaker, the cues of `protection` and `kinds`, and common words. They need no model
 of meaning, so that a verdict is the same with every embedder and without any. `scripts/train_judge.py` makes
-the weights; docs/signal.md tells what they reach on repositories that they were not trained on.
+the weights; docs/benchmarks.md tells what they reach on repositories that they were not trained on.
 """
 
 import json
@@ -18,7 +18,9 @@ from pathlib import Path
 from ragmem.domain.classification.kinds import kind_scores
 from ragmem.domain.classification.protection import hint_counts
 from ragmem.domain.model import Category, Kind, Tier
+from ragmem.domain.text.language import ENGLISH, detect, function_words
 from ragmem.domain.text.turns import turns
+from ragmem.domain.text.words import fold_words
 from ragmem.frozen import dataclass
 
 WEIGHTS = Path(__file__).with_name("judge.json")
@@ -37,7 +39,20 @@ MAX_WINDOWS = 8
 """Parts that are judged; of a longer text the first and the last ones, and it is never called certain."""
 
 MIN_WORDS, MIN_COMMON = 8, 0.15
-"""A text of so many words, of which a smaller share is common in English, is of another language."""
+"""A text of so many words, of which a smaller share is common in English, is of no known language."""
+
+FEW_COMMON = 0.3
+"""The same of a shorter text, in which function words of English count as well."""
+
+MOST_COMMON = 0.35
+"""A text of Latin letters with a larger share of words that are common in English is English: words such as
+"die" and "on" are those of several languages."""
+
+MIN_OTHERS = 0.2
+"""Share of words in another script than Latin, from which a text is foreign; it may quote a name of one."""
+
+MIN_ACCENTED = 0.1
+"""Share of words with letters beyond ASCII, from which a text of no known language is no code."""
 
 DISCARD = HEADS["tier"].index(Tier.DISCARD)
 RARITY = 0.3
@@ -65,9 +80,15 @@ SOURCES = {
 }
 """Source -> its type in the training; any other source has none."""
 
+LAST_LATIN = "\u036f"
+"""The last letter or accent of the Latin script."""
+
 ROLES = ("user", "assistant", "tool", "system")
 
 _WORD = re.compile(r"[^\W\d_]+(?:'[a-z]+)?")
+_CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`|(?<![^\s(\"'*])[^\s(\"'*]*[/\\_=(){}<>@.:$#|]\S+", re.DOTALL)
+"""Code, paths and commands, which are of no language."""
+
 _FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n")
 
@@ -115,6 +136,8 @@ class Verdict:
     reason: str = ""
     shares: Mapping[str, float] = field(default_factory=dict)
     """The share of each category in the training."""
+    is_foreign: bool = False
+    """Whether a part is surely prose of another language than English, which the weights cannot read."""
 
     @property
     def discard(self) -> float:
@@ -128,9 +151,10 @@ class Verdict:
 
     @property
     def kind(self) -> Kind:
-        """The most probable kind."""
+        """The most probable kind; a foreign text is never called research, which ages fastest."""
         found = self.probabilities["kind"]
-        return Kind(max(found, key=lambda name: found[name]))
+        possible = [name for name in found if not (self.is_foreign and name == Kind.RESEARCH)]
+        return Kind(max(possible, key=lambda name: found[name]))
 
     @property
     def category(self) -> Category:
@@ -251,6 +275,7 @@ def judge(text: str, *, source: str = "", weights: Weights | None = None) -> Ver
         {**best.probabilities, **subjects, "protected": {"no": 1 - protected, "yes": protected}},
         whole=whole,
         known_language=all(_is_english(part, weights.words) for _, part in parts),
+        is_foreign=any(is_foreign_prose(part, weights.words) for _, part in parts),
         only_user=all(role == "user" for role, _ in parts),
         reason=best.reason,
         shares=best.shares,
@@ -262,9 +287,39 @@ def _mean(given: Sequence[Mapping[str, float]]) -> dict[str, float]:
 
 
 def _is_english(text: str, words: frozenset[str]) -> bool:
-    """Tell whether a text has hardly a word, or at least some of the common English words of the training."""
+    """Tell whether a text is not foreign, and has no words or some of the common English words."""
     said = words_of(text)
-    return len(said) < MIN_WORDS or len(said & words) >= MIN_COMMON * len(said)
+    if len(said) < MIN_WORDS:
+        # Single letters are variables, and short words of several languages.
+        said = {word for word in said if len(word) > 1}
+        is_common = not said or _share_of_common(said, words | function_words()[ENGLISH]) >= FEW_COMMON
+    else:
+        is_common = _share_of_common(said, words) >= MIN_COMMON
+    return is_common and not is_foreign_prose(text, words)
+
+
+def is_foreign_prose(text: str, words: frozenset[str] | None = None) -> bool:
+    """Tell whether the prose of a text is of another language, by its script, its words or its accents.
+
+    `words` are common in English, those of the shipped weights unless given. False where nothing tells it.
+    """
+    words = load_weights().words if words is None else words
+    prose = _CODE.sub(" ", text)
+    said = words_of(prose)
+    language = detect(prose)
+    others = sum(word[0] > LAST_LATIN for word in said)
+    if others:
+        return language not in {None, ENGLISH} or others >= MIN_OTHERS * len(said)
+    accented = sum(not word.isascii() for word in said)
+    common = _share_of_common(said, words)
+    if language is None:
+        return len(said) >= MIN_WORDS and common < MIN_COMMON and accented >= MIN_ACCENTED * len(said)
+    told = len(function_words().get(language, frozenset()).intersection(fold_words(prose)))
+    return language != ENGLISH and common < MOST_COMMON and (told > 1 or accented > 0)
+
+
+def _share_of_common(said: set[str], words: frozenset[str]) -> float:
+    return len(said & words) / max(1, len(said))
 
 
 def _judge_part(text: str, source: str, role: str, weights: Weights) -> Verdict:

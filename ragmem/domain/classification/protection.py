@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
+from ragmem.domain.classification.rule_words import names_a_rule, rule_words
 from ragmem.frozen import dataclass
 
 MAX_CHARS = 20_000
@@ -136,17 +137,20 @@ def is_protected(
 
     Such a memory is never aged away. Metadata counts too: a `type` such as feedback, user or decision, a
     `status` such as accepted, or `protected: true`; `protected: false` says no, whatever the text. A long
-    text needs more than one hint, but a record of a decision is enough; where people talk nothing else is.
-    Reads the first 20,000 characters.
+    text needs more than one hint, but a record of a decision is enough. Where people talk, only that counts,
+    and the words of other languages that ban or decide. Reads the first 20,000 characters.
     """
     facts = {key.lower(): value.strip().lower() for key, value in (metadata or {}).items()}
     if facts.get("protected") in {"true", "false", "yes", "no"}:
         return facts["protected"] in {"true", "yes"}
-    if facts.get("type") in _TYPES or facts.get("status") in _ACCEPTED:
+    named = facts.get("type", "")
+    if named in _TYPES or facts.get("status") in _ACCEPTED or names_a_rule(named):
         return True
     if source in CASUAL:
-        low = _text_for_hints(text, title).lower()
-        return any(next(hints.find(low), None) is not None for hints in (_RECORD, _WILL))
+        read = _text_for_hints(text, title)
+        low = read.lower()
+        said = any(next(hints.find(low), None) is not None for hints in (_RECORD, _WILL))
+        return said or len(rule_words(read, strong=True)) >= _needed(read)
     return bool(protection_reasons(text, title=title))
 
 
@@ -169,14 +173,17 @@ def protection_reasons(text: str, *, title: str = "") -> tuple[str, ...]:
         return ("user:",)
     if _PROMPT.search(low):
         return ()
-    hints = dict.fromkeys((*_HINT.find(low), *_WILL.find(low)))
+    hints = dict.fromkeys((*_HINT.find(low), *_WILL.find(low), *rule_words(read)))
     hints.update(
         (" ".join(said.group().strip(" .!:)*\"'\t").lower().split()), None)
         for said in _EMPHATIC.finditer(read)
     )
     faint = dict.fromkeys(_FAINT.find(low))
-    needed = 1 + len(read) // LONG_CHARS
-    return (*hints, *faint) if len(hints) + len(faint) // FAINT_HINTS >= needed else ()
+    return (*hints, *faint) if len(hints) + len(faint) // FAINT_HINTS >= _needed(read) else ()
+
+
+def _needed(read: str) -> int:
+    return 1 + len(read) // LONG_CHARS
 
 
 def is_decision(sentence: str) -> bool:

@@ -12,7 +12,7 @@ Rule = Literal["judge", "classic"]
 """The rule of classification: ask the trained judge, or count the published markers."""
 
 CERTAIN = 0.85
-"""The judge discards a text only above this probability; docs/signal.md has the curve."""
+"""The judge discards a text only above this probability; docs/benchmarks.md has the curve."""
 
 PERHAPS_PROTECTED = 0.05
 """The judge discards no text whose probability of being a decision or an instruction is above this."""
@@ -28,6 +28,8 @@ MIN_CHARS = 50
 
 MIN_INGEST_MARKERS = 3
 """Number of distinct markers from which the whole text is kept (published rule)."""
+
+OTHER_LANGUAGE = "kept: of another language than English"
 
 _NUMBERS = ("no marker", "one marker", "two markers", "three or more markers")
 
@@ -54,13 +56,15 @@ def classify(
 ) -> Signal:
     """Return the tier of a text by a rule; a protected text is never discarded.
 
-    `verdict` is the judge's, if it was asked before.
+    `verdict` is the judge's, if it was asked before. The words of both rules are English: a text of another
+    language is ingested, unless it only greets.
     """
+    verdict = verdict or judge(text, source=source)
     if rule == "judge":
-        return classify_by_judge(
-            text, verdict or judge(text, source=source), protected=protected, source=source
-        )
+        return classify_by_judge(text, verdict, protected=protected, source=source)
     signal = classify_by_markers(text)
+    if verdict.is_foreign:
+        return Signal(Tier.INGEST, signal.markers, f"{OTHER_LANGUAGE}, else: {signal.reason}")
     if not protected or signal.tier is not Tier.DISCARD:
         return signal
     return Signal(Tier.SUMMARIZE, signal.markers, f"protected, else discarded: {signal.reason}")
@@ -89,8 +93,8 @@ def classify_by_judge(text: str, verdict: Verdict, *, protected: bool = False, s
     """Classify a text by the verdict of the trained judge; when it is not certain, the text is kept.
 
     Discard: `is_noise`, and neither a rule nor the source protects the text; or it is a greeting. Ingest:
-    that is more probable than summarize, or the text is short and a rule or the source protects it.
-    Summarize: everything else.
+    that is more probable than summarize, or the text is of another language, or it is short and a rule or the
+    source protects it. Summarize: everything else.
     """
     worth = verdict.probabilities["tier"]
     tier = Tier.INGEST if worth[Tier.INGEST] >= worth[Tier.SUMMARIZE] else Tier.SUMMARIZE
@@ -103,6 +107,8 @@ def classify_by_judge(text: str, verdict: Verdict, *, protected: bool = False, s
         return Signal(Tier.DISCARD, (), "a greeting")
     elif protected:
         kept_by = "kept: protected"
+    if verdict.is_foreign:
+        return Signal(Tier.INGEST, (), f"{told}; {OTHER_LANGUAGE}")
     if kept_by and len(text) <= SHORT:
         return Signal(Tier.INGEST, (), f"{told}; {kept_by}, and short")
     if verdict.discard > 0.5:
@@ -124,7 +130,7 @@ def reason_to_keep(verdict: Verdict) -> str:
         (verdict.discard <= CERTAIN, "kept: not certain"),
         (verdict.protected > PERHAPS_PROTECTED, "kept: perhaps a decision or an instruction"),
         (not verdict.whole, "kept: too long to be read as a whole"),
-        (not verdict.known_language, "kept: of another language than English"),
+        (not verdict.known_language, "kept: of no language that the judge knows"),
         (verdict.only_user, "kept: a user's words"),
     )
     return next((reason for applies, reason in reasons if applies), "")

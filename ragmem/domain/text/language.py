@@ -50,6 +50,9 @@ _SERBIAN = re.compile("[\u0452\u0458-\u045b\u045f]", re.IGNORECASE)
 _ARABIC = ("ar", "fa")
 _OTHER_SCRIPTS = frozenset({*_CYRILLIC, *_ARABIC, "el", "hi", "hy"})
 
+_COMMON = ("en", "de", "fr", "es", "pt", "it", "nl", "pl", "sv", "cs", "tr", "nb", "da", "fi", "hu", "ro")
+"""Of languages with as much for them the first one counts, as the one with more texts about programs."""
+
 _LETTERS_OF = (
     ("cs", re.compile("[\u011b\u0159\u016f]", re.IGNORECASE)),
     ("hu", re.compile("[\u0151\u0171]", re.IGNORECASE)),
@@ -103,6 +106,10 @@ def is_foreign(text: str) -> bool:
     return detect(text) not in {None, ENGLISH}
 
 
+def _rank(code: str) -> int:
+    return _COMMON.index(code) if code in _COMMON else len(_COMMON)
+
+
 def _by_script(text: str) -> str | None:
     letters = len(_LETTERS.findall(text))
     counts = {name: len(pattern.findall(text)) for name, pattern in _SCRIPTS}
@@ -137,7 +144,7 @@ def _by_words(words: list[str], among: Collection[str], own: Iterable[str] = ())
     possible = [code for code in scores if code in among]
     if not possible:
         return None
-    best = max(possible, key=lambda code: (scores[code], code == ENGLISH, code))
+    best = max(possible, key=lambda code: (scores[code], -_rank(code)))
     if best != ENGLISH and scores[best] < MARGIN * scores.get(ENGLISH, 0.0):
         return ENGLISH if hits.get(ENGLISH, 0) >= LEAST_SHARE * len(words) else None
     if len(words) < FEW_WORDS:

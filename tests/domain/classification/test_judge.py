@@ -77,7 +77,7 @@ def test_a_wish_is_seen_as_protected():
     [
         "Danke, das sieht wirklich sehr gut aus, genau so hatte ich mir das heute vorgestellt.",
         "Merci beaucoup, cela fonctionne parfaitement maintenant, je continue avec la suite demain.",
-        "Большое спасибо, теперь всё работает отлично, продолжим завтра утром с остальными.",  # noqa: RUF001
+        "Большое спасибо, теперь всё работает отлично, продолжим завтра утром с остальными.",
     ],
 )
 def test_another_language_is_kept(text):

@@ -59,7 +59,7 @@ def test_sentences_do_not_end_at_abbreviations_initials_or_versions():
 
 
 def test_full_stops_of_other_scripts_end_sentences():
-    assert split("第一句。第二句！") == ["第一句。", "第二句！"]  # noqa: RUF001
+    assert split("第一句。第二句！") == ["第一句。", "第二句！"]
 
 
 def test_what_states_nothing_is_no_unit():

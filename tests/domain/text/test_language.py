@@ -46,6 +46,8 @@ def test_a_sentence_tells_its_language(language):
         "man page for die(1) on an old host",
         "can't connect: s, n, l, d, j and c are None",
         "kubectl get pods -n web",
+        "ok, thanks",
+        "a naïve café owner",
         "",
         "???",
         "\x00\ud800",
@@ -62,6 +64,7 @@ def test_english_code_and_nothing_are_not_foreign(question):
         ("¿Dónde está la copia?", "es"),
         ("où est la sauvegarde", "fr"),
         ("где лежит бэкап", "ru"),
+        ("El servidor usa el puerto 8080", "es"),
         ("备份在哪里", "zh"),
     ],
 )

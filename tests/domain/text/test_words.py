@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragmem.domain.text.words import pairs, words_of
+from ragmem.domain.text.words import pairs, unspaced_runs, words_of
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 
@@ -57,7 +57,9 @@ def test_any_ending_is_removed_as_sqlite_removes_it(tokenize, stem, endings):
 
 
 def test_the_words_of_real_documents_are_sqlites(tokenize):
-    texts = [path.read_text(encoding="utf-8") for path in sorted(REPOSITORY.glob("docs/**/*.md"))]
+    pages = [path.read_text(encoding="utf-8") for path in sorted(REPOSITORY.glob("docs/**/*.md"))]
+    # SQLite takes a run of letters in a script without spaces for one word.
+    texts = [text for text in pages if not unspaced_runs(text)]
     assert sum(len(words_of(text)) for text in texts) > 1000
     for text in texts:
         assert words_of(text) == tokenize(text)

@@ -1,12 +1,14 @@
 """Measure what reading documents takes, and whether what they say is found; markitdown beside it, if there.
 
 The documents and their questions are the samples of the tests, made by real writers: three questions each,
-whose answer sits in a table, a heading, a note or a caption. The text of each system goes through the same
-pipeline. "File" counts the questions for which the right file is among the first three answers, "passage"
-those for which the passage that was found there holds the answer itself, which a model would be shown.
+whose answer sits in a table, a heading, a note, a caption, an equation or a picture. The text of each system
+goes through the same pipeline. Scans, screenshots and pages with equations are groups of their own. "File"
+counts the questions for which the right file is among the first three answers, "passage" those for which the
+passage that was found there holds the answer itself, which a model would be shown.
 """
 
 import json
+import re
 import subprocess
 import sys
 import time
@@ -29,6 +31,8 @@ from ragmem.services.ingestion.drafts import DraftOptions
 SAMPLES = common.REPOSITORY / "tests" / "readers" / "documents"
 RANK = 3
 ROUNDS = 3
+KINDS: dict[str, str] = {}
+"""The group of a sample by its name; any other belongs to its format."""
 NAMES = {
     "pdf": "PDF",
     "word": "Word",
@@ -40,6 +44,12 @@ NAMES = {
     "notebook": "notebook",
     "image": "picture",
 }
+GROUPS = {
+    "samples_scans": "scan",
+    "samples_screens": "screenshot",
+    "samples_equations": "equations in PDF",
+}
+"""What the samples of a module are, where their format is not the point."""
 MARKITDOWN = """
 import json, re, sys, time
 from markitdown import MarkItDown
@@ -70,6 +80,9 @@ class Figures:
     places: int = 0
     questions: int = 0
     refused: int = 0
+    written: int = 0
+    """Distinct words of pictures that say nothing but by their pixels, and how many of them were `seen`."""
+    seen: int = 0
 
 
 def main() -> None:
@@ -77,9 +90,12 @@ def main() -> None:
     parser.add_argument("--markitdown", metavar="PYTHON", help="the Python of an environment that has it")
     options = parser.parse_args()
     sys.path.insert(0, str(SAMPLES))
-    samples = [
-        one for path in sorted(SAMPLES.glob("samples_*.py")) for one in import_module(path.stem).SAMPLES
-    ]
+    samples = []
+    for path in sorted(SAMPLES.glob("samples_*.py")):
+        found = import_module(path.stem).SAMPLES
+        samples += found
+        if path.stem in GROUPS:
+            KINDS.update(dict.fromkeys((one.name for one in found), GROUPS[path.stem]))
     if options.quick:
         samples = samples[::5]
     document: dict[str, Any] = {"machine": common.machine(), "systems": {}}
@@ -105,9 +121,11 @@ def ours(samples: Iterable[Any], folder: Path, rounds: int) -> dict[str, Figures
             for turn in range(rounds + 1):  # the first one loads the libraries
                 for sample in group:
                     begun = time.perf_counter()
-                    converter.convert(folder / sample.name)
+                    text = " ".join(part.text for part in converter.convert(folder / sample.name).parts)
                     if turn:
                         told.seconds.append(time.perf_counter() - begun)
+                    else:
+                        count_words(told, sample, text)
                     told.peak_mb = max(told.peak_mb, converter.peak_mb)
     with common.temporary_folder("home-") as home, opened(home) as memory:
         handed = memory.ingestion.draft([folder / sample.name for sample in samples], DraftOptions())
@@ -126,7 +144,8 @@ def theirs(samples: Iterable[Any], folder: Path, rounds: int, python: str) -> di
         answers = asked(python, paths * (rounds + 1))
         told.peak_mb = max(answer["peak_mb"] for answer in answers)
         told.seconds = [answer["seconds"] for answer in answers[len(paths) :]]
-        for path, answer in zip(paths, answers, strict=False):
+        for path, answer, sample in zip(paths, answers, group, strict=False):
+            count_words(told, sample, answer["text"])
             if not answer["text"].strip():
                 told.refused += 1
                 continue
@@ -186,6 +205,13 @@ def ask(memory: Ragmem, samples: Iterable[Any], folder: Path, figures: Mapping[s
             )
 
 
+def count_words(told: Figures, sample: Any, text: str) -> None:
+    """Count how many distinct words that a picture shows are in the text."""
+    shown = set(re.findall(r"\w+", " ".join(sample.written).casefold()))
+    told.written += len(shown)
+    told.seen += len(shown.intersection(re.findall(r"\w+", text.casefold())))
+
+
 def passage(match: Match) -> str:
     return plain(" ".join(chunk.text for chunk in (match.chunk, *match.also)))
 
@@ -195,12 +221,12 @@ def plain(text: str) -> str:
 
 
 def kind_of(name: str) -> str:
-    return NAMES[FORMATS[Path(name).suffix]]
+    return KINDS.get(name) or NAMES[FORMATS[Path(name).suffix]]
 
 
 def report(document: dict[str, Any], figures: Mapping[str, Mapping[str, Figures]], options: Any) -> None:
     rows = []
-    for kind in NAMES.values():
+    for kind in (*NAMES.values(), *GROUPS.values()):
         for system, by_format in figures.items():
             if kind in by_format:
                 rows.append([kind, system, *cells(by_format[kind])])
@@ -209,19 +235,20 @@ def report(document: dict[str, Any], figures: Mapping[str, Mapping[str, Figures]
         for told in by_format.values():
             whole.seconds += told.seconds
             whole.peak_mb = max(whole.peak_mb, told.peak_mb)
-            for name in ("files", "passages", "places", "questions", "refused"):
+            for name in ("files", "passages", "places", "questions", "refused", "written", "seen"):
                 setattr(whole, name, getattr(whole, name) + getattr(told, name))
         rows.append(["all", system, *cells(whole)])
     notes = [
         "ms: the median of the documents of a format, with the libraries loaded; ragmem asks a process",
         "MB: the most memory that a process held which read this format alone",
         "file, passage, place: questions for which the right one is among the first three answers",
+        "words: distinct words shown by scans and screenshots that are in the text",
         "the text that markitdown makes of a file is one memory, those of ragmem are parts of it",
     ]
     refused = sum(told.refused for told in figures.get("markitdown", {}).values())
     if refused:
         notes.append(f"markitdown gave no text for {refused} of the documents")
-    headers = ["format", "system", "ms", "MB", "file", "passage", "place"]
+    headers = ["format", "system", "ms", "MB", "words", "file", "passage", "place"]
     common.report("documents", document, headers, rows, options=options, notes=notes)
 
 
@@ -231,6 +258,7 @@ def cells(told: Figures) -> list[str]:
     return [
         f"{1000 * median:,.0f}",
         f"{told.peak_mb:,.0f}",
+        f"{told.seen / told.written:.0%}" if told.written else "",
         *(f"{count} of {told.questions}" for count in counts),
     ]
 

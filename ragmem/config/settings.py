@@ -77,8 +77,11 @@ class DocumentSettings:
     max_memory_mb: int = key(1_000, "megabytes that reading one document may take", low=100)
     max_pages: int = key(2_000, "pages, slides, sheets or chapters that are read of one document", low=1)
     max_characters: int = key(5_000_000, "characters that are read of one document", low=1_000)
-    ocr: bool = key(True, "read scanned pages and pictures, where tesseract is installed")
+    ocr: bool = key(True, "read scanned pages and pictures, with ragmem[ocr] or tesseract")
     ocr_languages: str = key("", "what tesseract expects to read, by its names: eng+deu; empty: its default")
+    ocr_seconds: float = key(
+        300.0, "seconds that reading the text in the pictures of one document may take", low=1, high=86_400
+    )
     vision: str = key("", "model that describes pictures, as backend/model: ollama/qwen2.5vl; empty: none")
     vision_url: str = key("", "address of its server; empty: that of [language_model], or the backend's own")
     vision_key_variable: str = key("", "environment variable with its key, where it is not the usual one")

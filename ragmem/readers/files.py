@@ -32,6 +32,8 @@ class Reason(StrEnum):
     NAME = "name"
     FORMAT = "format"
     COSTLY = "costly"
+    PICTURE = "picture"
+    """A picture or scan in which nothing here found text."""
 
 
 class ReadError(SourceError):
@@ -40,6 +42,7 @@ class ReadError(SourceError):
     def __init__(self, path: Path, reason: Reason, problem: str, *, hint: str = "") -> None:
         super().__init__(f'cannot read "{show(path)}": {problem}', hint=hint)
         self.path = path
+        self.problem = problem
         self.reason = reason
 
 

@@ -465,3 +465,19 @@ def test_an_interrupted_exchange_is_marked_and_a_bare_order_is_none(tmp_path: Pa
     assert [(one.metadata.get("asked"), one.metadata.get("interrupted")) for one in drafts] == [
         (QUESTION, "yes")
     ]
+
+
+@pytest.mark.parametrize(
+    ("answer", "kept"),
+    [
+        ("Sure, I go on with the next one.", False),
+        ("决定订单服务使用端口 8080,旧端口下周关闭。", True),
+        ("Der Dienst läuft jetzt auf Port 8080, der alte ist zu.", True),
+    ],
+)
+def test_a_short_answer_that_cannot_be_read_is_kept_behind_a_bare_order(
+    tmp_path: Path, *, answer: str, kept: bool
+) -> None:
+    path = write(tmp_path / "s.jsonl", [asks("u1", "ok"), says("a1", answer)])
+    (found,) = exchanges(path, ended=True)
+    assert bool(drafts_of(found, path=path, scope=Scope(), redactor=DEFAULT)) == kept

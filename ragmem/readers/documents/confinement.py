@@ -6,6 +6,7 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import PurePath
 from typing import Any
@@ -23,6 +24,7 @@ _FORBIDDEN = (
     " os.chmod os.chown os.link os.symlink os.utime shutil.rmtree pty.spawn"
     " urllib.Request ftplib.connect http.client.connect"
 )
+_begin_ocr: Callable[[], None] | None = None
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 
@@ -58,6 +60,25 @@ def allow_seconds(seconds: float) -> None:
     soft = int(used.ru_utime + used.ru_stime + seconds) + 2
     with suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_CPU, (soft, resource.getrlimit(resource.RLIMIT_CPU)[1]))
+
+
+def request_seconds(seconds: float) -> None:
+    """Allow this process more CPU time for a picture, and tell whoever waits for it that OCR has begun.
+
+    Nothing happens in a process that is not confined.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_CPU)
+    if _begin_ocr is None or soft == resource.RLIM_INFINITY:
+        return
+    with suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_CPU, (soft + int(seconds) * (os.cpu_count() or 1) + 1, hard))
+    _begin_ocr()
+
+
+def tell_ocr(begin: Callable[[], None]) -> None:
+    """Set what `request_seconds` calls."""
+    global _begin_ocr  # noqa: PLW0603 - a process reads one document at a time
+    _begin_ocr = begin
 
 
 def peak_kb() -> int:

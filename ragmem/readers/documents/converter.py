@@ -20,6 +20,9 @@ from ragmem.readers.documents.model import ConvertedDocument, Limits, RefusedErr
 FILES_A_PROCESS = 100
 """Files that one process reads before a new one replaces it, because libraries leak."""
 
+_USED_UP = 0.7
+"""Share of the memory beyond which a new process reads the next file; reading pictures takes half of it."""
+
 _PASSED_ON = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TESSDATA_PREFIX", "SYSTEMROOT")
 _BLOCK = 1 << 16
 _NONSENSE = (AttributeError, KeyError, OverflowError, RecursionError, TypeError, ValueError)
@@ -76,7 +79,8 @@ class Converter:
     def convert(self, path: Path) -> ConvertedDocument:
         """Return a converted document; raises RefusedError for any file that cannot be converted.
 
-        Takes at most `seconds`, plus the start of the process. Nothing in the file is run or fetched.
+        Takes at most `seconds`, plus the start of the process, plus `ocr_seconds` of the limits if text in
+        pictures is read. Nothing in the file is run or fetched.
         """
         used = self._read > 0
         try:
@@ -103,7 +107,7 @@ class Converter:
                     pipe.close()
 
     def _request(self, path: Path) -> ConvertedDocument:
-        if self._read >= FILES_A_PROCESS or self.peak_mb > self.memory_mb / 2:
+        if self._read >= FILES_A_PROCESS or self.peak_mb > _USED_UP * self.memory_mb:
             self.close()
         process = self._process or self._start()
         request = wire.request(
@@ -146,7 +150,8 @@ class Converter:
     def _exchange(self, process: subprocess.Popen[bytes], request: bytes) -> dict[str, Any]:
         assert process.stdin is not None
         assert process.stdout is not None
-        deadline = time.monotonic() + self.seconds
+        begun = time.monotonic()
+        deadline = begun + self.seconds
         try:
             process.stdin.write(request)
         except BrokenPipeError as error:
@@ -166,6 +171,9 @@ class Converter:
                 if not block:
                     raise self._exit_error(process)
                 received += block
+                while received.startswith(wire.OCR_BEGINS):
+                    del received[: wire.LENGTH_BYTES]
+                    deadline = begun + self.seconds + self.limits.ocr_seconds
                 if len(received) > most:
                     raise _WorkerError("its text is longer than the limits allow")
         message: dict[str, Any] = json.loads(received[wire.LENGTH_BYTES :])

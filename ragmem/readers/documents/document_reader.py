@@ -14,6 +14,7 @@ from ragmem.domain.secrets.redaction import Redactor
 from ragmem.readers.dates import Changed, time_of_file
 from ragmem.readers.documents.converter import Converter
 from ragmem.readers.documents.model import ConvertedDocument, Limits, Part, Picture, RefusedError
+from ragmem.readers.documents.ocr import unread_pictures, why_unread
 from ragmem.readers.files import ReadError, Reason
 
 MAX_TITLE_CHARS = 160
@@ -66,6 +67,7 @@ class DocumentReader:
             characters=wanted.max_characters,
             ocr=wanted.ocr,
             ocr_languages=wanted.ocr_languages,
+            ocr_seconds=wanted.ocr_seconds,
             described=describe is not None,
         )
         self._max_bytes = wanted.max_file_bytes
@@ -104,9 +106,12 @@ class DocumentReader:
         except RefusedError as error:
             reason = Reason.COSTLY if error.costly else Reason.FORMAT
             raise ReadError(path, reason, error.problem, hint=error.hint) from error
+        why = why_unread(ocr=self.limits.ocr, languages=self.limits.ocr_languages)
         if not converted.parts:
-            why = f" ({converted.warnings[0]})" if converted.warnings else ""
-            raise ReadError(path, Reason.EMPTY, f"it holds no text{why}")
+            told = [*converted.warnings[:1], *(self._elsewhere.take_warnings() if self._elsewhere else ())]
+            if converted.unseen:
+                raise ReadError(path, Reason.PICTURE, "; ".join([why, *told]))
+            raise ReadError(path, Reason.EMPTY, "; ".join(["it holds no text", *told]))
         happened = time_of_file(path, changed, told=_moment(converted.event_time), title=converted.title)
         title = converted.title or path.stem
         drafts = [
@@ -123,10 +128,15 @@ class DocumentReader:
             for part in converted.parts
         ]
         warnings = [*converted.warnings]
+        if converted.unseen:
+            warnings.append(f"{unread_pictures(converted.unseen)}: {why}")
         for asked in (self._elsewhere, self._describe):
             warnings += asked.take_warnings() if asked is not None else []
         unread = [_uri(path, locator) for locator in converted.unread]
-        return [draft for draft in drafts if draft.text], warnings, unread
+        drafts = [draft for draft in drafts if draft.text]
+        if not drafts and self._describe is not None:
+            raise ReadError(path, Reason.PICTURE, warnings[0] if warnings else "no text was found")
+        return drafts, warnings, unread
 
     def _check_file(self, path: Path) -> None:
         """Raise ReadError unless a path is a regular file of a valid size, before a process opens it."""

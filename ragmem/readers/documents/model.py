@@ -29,8 +29,9 @@ class Limits:
     because a document that takes longer is refused. `characters` limits the Markdown of all parts together,
     `pages` the pages, slides, sheets, chapters or cells; the rest is left out with a warning.
     `unpacked_bytes` limits all members of an archive together, `pixels` one image. `ocr_languages` are
-    tesseract's names of the expected languages ("eng+deu"), empty for its default. `described` tells that a
-    model describes the pictures afterwards.
+    tesseract's names of the expected languages ("eng+deu"), empty for its default. `ocr_seconds` are for the
+    text in all pictures and scanned pages together, besides the `seconds`. `described` tells that a model
+    describes the pictures afterwards.
     """
 
     seconds: float = 60.0
@@ -40,6 +41,7 @@ class Limits:
     pixels: int = 60_000_000
     ocr: bool = True
     ocr_languages: str = ""
+    ocr_seconds: float = 300.0
     described: bool = False
 
 
@@ -76,6 +78,7 @@ class ConvertedDocument:
     """A document: its parts in order; `event_time` is RFC 3339, or empty if it is unknown.
 
     `unread` are the locators of parts that exist but were not read, so that they do not count as removed.
+    `unseen` is the number of pictures and scanned pages in which no text was found.
     """
 
     parts: tuple[Part, ...]
@@ -84,3 +87,4 @@ class ConvertedDocument:
     metadata: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     unread: tuple[str, ...] = ()
+    unseen: int = 0

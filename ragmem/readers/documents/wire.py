@@ -9,6 +9,9 @@ from ragmem.domain.secrets.redaction import Redactor
 from ragmem.readers.documents.model import ConvertedDocument, Limits, Part, Picture, RefusedError
 
 LENGTH_BYTES = 8
+OCR_BEGINS = bytes(LENGTH_BYTES)
+"""The frame without a body that comes before each picture whose text is read, which takes longer."""
+
 PICTURES_BYTES = 32_000_000
 """Maximum bytes of all pictures of a document together; further ones are not described."""
 PICTURES = 200
@@ -67,6 +70,7 @@ def answer(converted: ConvertedDocument, *, peak_kb: int) -> bytes:
             "metadata": dict(converted.metadata),
             "warnings": list(converted.warnings),
             "unread": list(converted.unread),
+            "unseen": converted.unseen,
             "peak_kb": peak_kb,
         }
     )
@@ -105,6 +109,7 @@ def restore(message: dict[str, Any]) -> ConvertedDocument:
         {_text(name): _text(value) for name, value in message["metadata"].items()},
         tuple(_text(one) for one in message["warnings"]),
         tuple(_text(one) for one in message["unread"]),
+        int(message["unseen"]),
     )
 
 

@@ -35,6 +35,12 @@ def main() -> int:
     for descriptor in (0, 1, 2):
         os.dup2(nowhere, descriptor)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends this process
+
+    def begin_ocr() -> None:
+        answers.write(wire.OCR_BEGINS)
+        answers.flush()
+
+    confinement.tell_ocr(begin_ocr)
     confined = False
     while (asked := _read_request(requests)) is not None:
         if not confined:
@@ -152,6 +158,7 @@ def _limit_document(
         metadata,
         tuple(warnings),
         tuple(unread[:_MOST_UNREAD]),
+        converted.unseen,
     )
 
 

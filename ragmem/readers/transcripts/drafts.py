@@ -7,6 +7,7 @@ from pathlib import Path
 import orjson
 
 from ragmem.domain.classification.greeting import is_greeting, is_order
+from ragmem.domain.classification.judge import is_foreign_prose
 from ragmem.domain.model import Draft, Scope
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.domain.sessions.outline import headline
@@ -22,7 +23,7 @@ MAX_ASKED = 200
 _OF_SESSION = ("session", "assistant", "branch", "cwd")
 _WORDS = frozenset((ActType.SAID, ActType.ADDED, ActType.PLANNED, ActType.RETURNED))
 MIN_ANSWER = 200
-"""Minimum characters of a meaningful answer to a greeting or a bare order."""
+"""Minimum characters of a meaningful answer to a greeting or a bare order, in English."""
 
 MOST_TYPED = 1500
 """Maximum characters of a question through the SDK that a person may have typed."""
@@ -76,7 +77,8 @@ def holds_something(exchange: Exchange) -> bool:
     if is_command(exchange.question) and not _has_work(exchange):
         return False
     is_empty = is_greeting(exchange.question) or is_order(exchange.question)
-    if is_empty and len(exchange.answer_text) <= MIN_ANSWER and not _has_work(exchange):
+    answer = exchange.answer_text
+    if is_empty and len(answer) <= MIN_ANSWER and not (_has_work(exchange) or is_foreign_prose(answer)):
         return False
     if _is_automated(exchange):
         return False

@@ -1,9 +1,9 @@
-"""Check that the documents of sources can be read: libraries, and tesseract for scans."""
+"""Check that the documents of sources can be read: libraries, and an engine for scans."""
 
 from collections.abc import Iterator
 from importlib.util import find_spec
 
-from ragmem.readers.documents.ocr import PROGRAM, is_installed
+from ragmem.readers.documents.ocr import EXTRA, engine_name
 from ragmem.services.doctor.report import Check, DoctorContext
 
 _NAME = "documents"
@@ -21,8 +21,11 @@ def check_documents(patient: DoctorContext) -> Iterator[Check]:
         detail = f"the libraries to read {sources} are not installed: {', '.join(missing)}"
         yield Check(_NAME, "warning", detail, 'pip install "ragmem[documents]"')
         return
-    if patient.settings.documents.ocr and not is_installed():
-        detail = f"{sources} can be read, but for scans and text in pictures: {PROGRAM} is not installed"
-    else:
+    wished = patient.settings.documents
+    if not wished.ocr:
         detail = f"{sources} can be read"
+    elif engine := engine_name(wished.ocr_languages):
+        detail = f"{sources} can be read, and text in pictures by {engine}"
+    else:
+        detail = f"{sources} can be read, but for scans and text in pictures: {EXTRA}"
     yield Check(_NAME, "ok", detail)

@@ -1,6 +1,7 @@
 """Read documents in a run, and archive the pages that a document no longer has."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import PurePath
 
@@ -8,21 +9,25 @@ from ragmem.config.settings import Settings
 from ragmem.domain.model import Draft, digest
 from ragmem.domain.model.document_place import FILE, LOCATOR, is_of_document
 from ragmem.ports import Store
-from ragmem.readers.files import ReadError, Reason
+from ragmem.readers.documents.ocr import engine_name, unread_pictures
+from ragmem.readers.files import ReadError, Reason, show
 from ragmem.readers.read_result import ReadResult
 from ragmem.services.ingestion.archive import MISSING, new_run
 from ragmem.services.ingestion.index import forget
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.lifecycle.archive import Removal
 
-READING_VERSION = 1
+_NAMED = 3  # pictures of a line
+
+READING_VERSION = 2
 """Raised when reading a document gives a different text, so that seed reads all of them again."""
 
 
 def documents_rules(settings: Settings) -> list[str | int | bool]:
     """Return the settings that decide how documents are read; after a change they are read again."""
     wanted = settings.documents
-    by = (wanted.engine, wanted.vision, wanted.ocr_languages)
+    # Scans are read again once something new can read them.
+    by = (wanted.engine, wanted.vision, wanted.ocr_languages, engine_name(wanted.ocr_languages))
     return [READING_VERSION, wanted.max_pages, wanted.max_characters, wanted.ocr, *by]
 
 
@@ -32,12 +37,38 @@ def costly_rules(rules: str, settings: Settings) -> str:
     Otherwise each run would spend a minute on each of them again.
     """
     wanted = settings.documents
-    return digest("given up", rules, str(wanted.seconds), str(wanted.max_memory_mb), length=12)
+    limits = (str(wanted.seconds), str(wanted.max_memory_mb), str(wanted.ocr_seconds))
+    return digest("given up", rules, *limits, length=12)
 
 
 def is_costly(reading: ReadResult) -> bool:
     """Tell whether a document exceeded the limits; it is not read again before something changes."""
     return isinstance(reading.error, ReadError) and reading.error.reason is Reason.COSTLY
+
+
+def is_unread_picture(reading: ReadResult) -> bool:
+    """Tell whether a file is a picture or a scan that gave no text; that is no failure."""
+    return isinstance(reading.error, ReadError) and reading.error.reason is Reason.PICTURE
+
+
+@dataclass(slots=True)
+class UnreadPictures:
+    """The pictures and scans of a run that gave no text, told in a line for each reason."""
+
+    _paths: dict[str, list[str]] = field(default_factory=dict)
+
+    def add(self, reading: ReadResult) -> bool:
+        """Add a file if it is one of them, and tell whether it is."""
+        if isinstance(reading.error, ReadError) and is_unread_picture(reading):
+            self._paths.setdefault(reading.error.problem, []).append(show(reading.path))
+            return True
+        return False
+
+    def lines(self) -> Iterator[tuple[str, str]]:
+        """Yield the path of the first picture of each reason, and the line about all of them."""
+        for problem, paths in self._paths.items():
+            rest = f" and {len(paths) - _NAMED:,} more" if len(paths) > _NAMED else ""
+            yield paths[0], f"{unread_pictures(len(paths))}: {problem} ({', '.join(paths[:_NAMED])}{rest})"
 
 
 def costly_message(path: str) -> str:

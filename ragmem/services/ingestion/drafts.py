@@ -17,6 +17,7 @@ from ragmem.readers.documents.suffixes import IN_FOLDERS, is_document
 from ragmem.readers.failures import failure
 from ragmem.readers.files import show
 from ragmem.readers.scope import ProjectFinder
+from ragmem.services.ingestion.documents import UnreadPictures
 from ragmem.services.ingestion.sanitize import sanitize_text
 from ragmem.services.ingestion.scope import assign_ids, project_finder, resolve_project
 from ragmem.services.ingestion.source import files_of_folder, read_file
@@ -138,6 +139,7 @@ def drafts_of_paths(
     drafts: list[Draft] = []
     problems: list[str] = []
     last_error: SourceError | None = None
+    pictures = UnreadPictures()
     warnings: list[str] = []
     unread: list[str] = []
     commits = CommitDates()
@@ -158,8 +160,9 @@ def drafts_of_paths(
                     file, spec, settings=settings, projects=projects, documents=opened, commits=commits
                 )
                 if reading.error is not None:
-                    problems.append(str(reading.error))
                     last_error = reading.error
+                    if not pictures.add(reading):
+                        problems.append(str(reading.error))
                     continue
                 scope = scope_of(file, options, catalog=catalog, projects=projects)
                 found = [
@@ -182,6 +185,7 @@ def drafts_of_paths(
                 unread += reading.unread
                 if empty:
                     warnings.append(f"{file}: nothing is left of the text without its private parts")
+    problems += [line for _, line in pictures.lines()]
     if len(paths) == 1 and not drafts and len(problems) == 1 and last_error is not None:
         raise last_error
     return DraftResult(drafts, problems, warnings, projects, tuple(unread))

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Protocol
 
 from ragmem.domain.secrets.redaction import Redactor
-from ragmem.errors import RagmemError
+from ragmem.errors import BackendError, RagmemError
 from ragmem.ports import Sees
 from ragmem.readers.documents.model import Picture
 from ragmem.readers.documents.picture.picture_prompt import (
@@ -116,7 +116,10 @@ class PictureDescriber:
             system=SYSTEM,
             max_tokens=_MAX_TOKENS,
         )
-        return self.redactor.redact(description(answer))[0]
+        told = description(answer)
+        if not told:
+            raise BackendError(f'the answer of "{self.model}" is no description')
+        return self.redactor.redact(told)[0]
 
     def _cached_text(self, picture: Picture) -> Path:
         asked = f"{PROMPT_VERSION}\n{self.model}\n{picture.media_type}\n".encode()

@@ -3,15 +3,25 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from ragmem import __version__
 from ragmem.config.settings import Settings, SourceSpec
 from ragmem.domain.model import digest
 from ragmem.readers.discover import Discovery
 from ragmem.readers.read_result import ReadResult
 from ragmem.services.ingestion.classify import rules_version
-from ragmem.services.ingestion.documents import costly_message, costly_rules, documents_rules
+from ragmem.services.ingestion.documents import (
+    costly_message,
+    costly_rules,
+    documents_rules,
+    is_costly,
+    is_unread_picture,
+)
 from ragmem.services.seeding.report import Problem, SeedReport, Tally
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.memories.files import GONE, SeenFile
+
+UNREADABLE = f"!{__version__}"
+"""The rules of a file that this release could not read: a seed tries it again, a setup waits for none."""
 
 DATES_VERSION = "dates 2"
 """Changed when the rules for dates change: seed reads files again, and sets dates without new vectors."""
@@ -28,6 +38,7 @@ class SeenFiles:
         self._source = spec.name
         self._rules = _rules_of(spec, settings, named)
         self._given_up = costly_rules(self._rules, settings)
+        self._has_vision = bool(settings.documents.vision)
         self._anew = anew
         self._seen = {} if anew else catalog.files.seen_files(spec.name)
 
@@ -57,11 +68,20 @@ class SeenFiles:
             self._source, str(reading.path), reading.size, reading.modified_ns, self._rules, counts
         )
 
-    def limit_record(self, reading: ReadResult) -> SeenFile:
-        """Return the record of a document that exceeded a limit."""
-        return SeenFile(
-            self._source, str(reading.path), reading.size, reading.modified_ns, self._given_up, {}
-        )
+    def failure_record(self, reading: ReadResult) -> SeenFile:
+        """Return the record of a file that could not be read; what it once gave is kept.
+
+        A document that exceeded a limit is not tried again before something changes, nor is a picture without
+        text, unless a model is to describe it.
+        """
+        path = str(reading.path)
+        rules, before = UNREADABLE, self._seen.get(path)
+        if is_costly(reading):
+            rules, before = self._given_up, None
+        elif is_unread_picture(reading) and not self._has_vision:
+            rules = self._rules
+        tally = before.tally if before else {}
+        return SeenFile(self._source, path, reading.size, reading.modified_ns, rules, tally)
 
     def mark_missing(self, discovery: Discovery) -> None:
         """Mark the files that this machine no longer has, for other machines."""

@@ -20,8 +20,12 @@ class Question(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A file called `name`; `make` writes it to the path it is given, always with the same content."""
+    """A file called `name`; `make` writes it to the path it is given, always with the same content.
+
+    `written` are the lines that a picture shows.
+    """
 
     name: str
     make: Callable[[Path], object]
     questions: tuple[tuple[str, str, str], ...]
+    written: tuple[str, ...] = ()

@@ -1,7 +1,5 @@
 """Word files as people write them: an outage review, a manual with formulas, a policy, a specification."""
 
-# ruff: noqa: RUF001 -- Greek letters in formulas
-
 from io import BytesIO
 
 import docx

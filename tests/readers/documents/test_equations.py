@@ -1,7 +1,5 @@
 """Equations of Word become LaTeX."""
 
-# ruff: noqa: RUF001 -- the signs of mathematics look like letters
-
 import re
 
 import pytest

@@ -14,6 +14,7 @@ SAMPLES: list[Sample] = [sample for name in MODULES for sample in import_module(
 """All of them lie in one memory, so that each answer is found among what the others say."""
 
 RANK = 3
+pytestmark = pytest.mark.timeout(900)  # a machine that does other work reads twenty pictures in minutes
 ASKED = [(sample, Question(*asked)) for sample in SAMPLES for asked in sample.questions]
 
 

@@ -6,10 +6,11 @@ import zlib
 
 import pytest
 from PIL import Image, ImageDraw, ImageFont, PngImagePlugin
+from samples_scans import LEASE, font, sheet
 
 from ragmem.readers.documents.formats import image as image_format
 from ragmem.readers.documents.model import Limits, RefusedError
-from ragmem.readers.documents.ocr import is_installed, ocr
+from ragmem.readers.documents.ocr import Ocr, engine_name
 
 read = image_format.read
 
@@ -100,15 +101,25 @@ def test_a_caption_of_iptc_is_read(tmp_path):
     assert "Oslo harbour from the tower" in _without_ocr(path).parts[0].text
 
 
-def test_an_image_that_says_nothing_is_kept_by_its_name_with_a_warning(tmp_path):
+def test_an_image_that_says_nothing_but_its_name_is_no_part(tmp_path):
     path = tmp_path / "harbour crane.bmp"
     _picture().save(path)
 
-    document = _without_ocr(path)
+    assert _without_ocr(path).parts == ()
+    assert _without_ocr(path).unseen == 1
+    (part,) = _without_ocr(path, described=True).parts
+    assert part.text == part.pictures[0].mark
 
-    assert "harbour crane.bmp (BMP, 320 x 200 pixels)" in document.parts[0].text
-    (warning,) = document.warnings
-    assert warning == "nothing tells what it shows: it has no description, and reading its text is turned off"
+
+def test_an_image_with_nothing_but_a_date_is_kept_and_counted_as_unread(tmp_path):
+    exif = Image.Exif()
+    exif.get_ifd(0x8769).update({0x9003: "2031:05:06 07:08:09"})
+    _picture().save(tmp_path / "a.jpg", exif=exif)
+
+    document = _without_ocr(tmp_path / "a.jpg")
+
+    assert "Taken: 2031-05-06 07:08:09" in document.parts[0].text
+    assert document.unseen == 1
 
 
 @pytest.mark.parametrize(
@@ -121,7 +132,7 @@ def test_the_image_is_handed_on_upright_and_small(tmp_path, suffix, media_type):
     exif[0x0112] = 6  # to be turned by a quarter
     _picture((1_800, 1_200)).save(path, **({"exif": exif} if suffix in {"jpg", "png"} else {}))
 
-    (picture,) = _without_ocr(path).parts[0].pictures
+    (picture,) = _without_ocr(path, described=True).parts[0].pictures
 
     assert picture.media_type == media_type
     with Image.open(io.BytesIO(picture.data)) as shown:
@@ -133,7 +144,7 @@ def test_of_an_animated_image_the_first_frame_is_looked_at(tmp_path):
     path = tmp_path / "moving.gif"
     _picture(color="red").save(path, save_all=True, append_images=[_picture(color="blue")], duration=100)
 
-    (picture,) = _without_ocr(path).parts[0].pictures
+    (picture,) = _without_ocr(path, described=True).parts[0].pictures
 
     with Image.open(io.BytesIO(picture.data)) as shown:
         red, _, blue = shown.convert("RGB").getpixel((5, 5))
@@ -164,19 +175,17 @@ def test_an_image_that_was_cut_short_is_refused(tmp_path, suffix):
         _without_ocr(path)
 
 
-@pytest.mark.skipif(not is_installed(), reason="tesseract is not installed")
-def test_text_in_a_picture_is_read_where_tesseract_is_installed(tmp_path):
+def test_text_in_a_picture_is_read(tmp_path):
     picture = Image.new("RGB", (900, 160), "white")
     ImageDraw.Draw(picture).text((20, 40), "The ferry leaves at noon", "black", ImageFont.load_default(64))
     path = tmp_path / "sign.png"
     picture.save(path)
 
     assert "Text in the picture:\n\nThe ferry leaves at noon" in read(str(path), Limits()).parts[0].text
-    assert "ferry" not in _without_ocr(path).parts[0].text
+    assert _without_ocr(path).parts == ()
 
 
-@pytest.mark.skipif(not is_installed(), reason="tesseract is not installed")
-def test_small_print_on_a_large_scan_is_read_at_its_full_size(tmp_path):
+def test_small_print_on_a_large_scan_is_read(tmp_path):
     scan = Image.new("L", (2_480, 3_508), 255)
     ImageDraw.Draw(scan).text(
         (300, 1_700), "Clause 14: the lessee oils the hinges", 0, ImageFont.load_default(30)
@@ -187,12 +196,34 @@ def test_small_print_on_a_large_scan_is_read_at_its_full_size(tmp_path):
     assert "the lessee oils the hinges" in read(str(path), Limits()).parts[0].text
 
 
+@pytest.mark.parametrize("script", ["Договор аренды лодочного сарая", "עקד השכירות של בית הסירות"])
+def test_a_script_that_the_models_do_not_know_gives_no_text(tmp_path, script):
+    picture = Image.new("RGB", (900, 160), "white")
+    ImageDraw.Draw(picture).text((20, 40), script, "black", font("DejaVuSans", 40))
+    picture.save(tmp_path / "sign.png")
+
+    assert read(str(tmp_path / "sign.png"), Limits()).unseen == 1
+
+
+def test_text_beyond_the_time_of_a_document_is_left_out_with_a_warning(tmp_path):
+    path = tmp_path / "scan.tif"
+    pages = [sheet(LEASE, size=(900, 400)) for _ in range(3)]
+    pages[0].save(path, save_all=True, append_images=pages[1:])
+
+    document = read(str(path), Limits(ocr_seconds=0.001))
+
+    assert document.warnings == (
+        "3 pictures or scanned pages are not read to the end: raise ocr_seconds in [documents]",
+    )
+    assert document.unread == ("page=1", "page=2", "page=3")
+
+
 def test_each_page_of_a_scan_is_a_part(tmp_path):
     path = tmp_path / "scan.tif"
     pages = [_picture(color=color) for color in ("red", "green", "blue")]
     pages[0].save(path, save_all=True, append_images=pages[1:])
 
-    document = _without_ocr(path)
+    document = _without_ocr(path, described=True)
     assert [(part.locator, part.label) for part in document.parts] == [
         ("page=1", "page 1"),
         ("page=2", "page 2"),
@@ -202,7 +233,7 @@ def test_each_page_of_a_scan_is_a_part(tmp_path):
         assert last.getpixel((5, 5)) == (0, 0, 255)
 
     assert document.unread == ("page=1", "page=2", "page=3")
-    assert len(_without_ocr(path, pages=2).parts) == 2
+    assert len(_without_ocr(path, pages=2, described=True).parts) == 2
     assert "only the first 2 of 3 pages are read" in _without_ocr(path, pages=2).warnings
 
 
@@ -213,21 +244,27 @@ def _program(folder, monkeypatch, text):
     monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
 
 
-def test_tesseract_is_asked_in_the_configured_languages(tmp_path, monkeypatch):
+def _asked(languages="eng", seconds=20.0):
+    return Ocr(Limits(ocr_languages=languages, ocr_seconds=seconds)).read(_picture()).text
+
+
+def test_tesseract_is_asked_where_languages_are_configured(tmp_path, monkeypatch):
     _program(tmp_path, monkeypatch, 'cat >/dev/null; echo "asked: $*"')
 
-    assert ocr(b"png", Limits(ocr_languages="eng+deu")) == "asked: stdin stdout -l eng+deu"
-    assert ocr(b"png", Limits(ocr_languages="--oem 1; rm")) == "asked: stdin stdout"
+    assert _asked("eng+deu") == "asked: stdin stdout -l eng+deu"
+    assert _asked("--oem 1; rm") == "asked: stdin stdout"
+    assert engine_name("eng") == "tesseract"
+    assert engine_name() == "rapidocr"
 
 
 @pytest.mark.parametrize("script", ["sleep 5", "echo half; exit 1"])
 def test_a_tesseract_that_hangs_or_fails_gives_no_text(tmp_path, monkeypatch, script):
     _program(tmp_path, monkeypatch, script)
 
-    assert ocr(b"png", Limits(), seconds=0.3) == ""
+    assert _asked(seconds=0.3) == ""
 
 
 def test_specks_are_no_text(tmp_path, monkeypatch):
     _program(tmp_path, monkeypatch, "cat >/dev/null; printf '|\\n_ .\\n\\n\\n\\nQuay 4\\n~\\n\\f'")
 
-    assert ocr(b"png", Limits()) == "Quay 4"
+    assert _asked() == "Quay 4"

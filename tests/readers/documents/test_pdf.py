@@ -1,13 +1,14 @@
 """What a PDF gives page by page: in reading order, with its headings, tables, notes and captions."""
 
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import hostile
 import pytest
+from PIL import Image, ImageDraw
 from samples_pdf import SAMPLES
+from samples_scans import font
 
 from ragmem.readers.documents.converter import Converter
 from ragmem.readers.documents.formats import pdf
@@ -199,22 +200,104 @@ def test_an_image_is_handed_on_where_somebody_looks_at_it(tmp_path: Path) -> Non
     assert part.pictures[0].data.startswith(b"\x89PNG")
 
 
-@pytest.mark.skipif(shutil.which("tesseract") is None, reason="tesseract is not installed")
-def test_a_scanned_page_is_read_by_tesseract(tmp_path: Path) -> None:
-    from PIL import Image, ImageDraw, ImageFont
+def scan(path: Path, *texts: str, size: tuple[int, int] = (1_240, 600), height: int = 40) -> Path:
+    """Write a picture of some lines."""
+    picture = Image.new("L", size, 255)
+    for number, text in enumerate(texts):
+        ImageDraw.Draw(picture).text((80, 60 + 80 * number), text, 0, font("DejaVuSerif", height))
+    picture.save(path)
+    return path
 
-    scan = Image.new("RGB", (1240, 600), "white")
-    ImageDraw.Draw(scan).text(
-        (80, 200), "The keeper signed the lease", fill="black", font=ImageFont.load_default(60)
-    )
-    scan.save(tmp_path / "scan.png")
+
+def test_a_scanned_page_is_read_in_the_process_apart(tmp_path: Path) -> None:
+    picture = scan(tmp_path / "scan.png", "The keeper signed the lease")
 
     def page(canvas: Any) -> None:
-        canvas.drawImage(str(tmp_path / "scan.png"), 0, 400, 595, 288)
+        canvas.drawImage(str(picture), 0, 400, 595, 288)
 
-    assert "keeper signed the lease" in drawn(tmp_path / "a.pdf", page, limits=Limits()).parts[0].text
-    with Converter() as converter:  # where programs may not be started, but for this one
-        assert "keeper signed the lease" in converter.convert(tmp_path / "a.pdf").parts[0].text
+    drawn(tmp_path / "a.pdf", page)
+    with Converter() as converter:  # which opens no socket, writes no file and starts no other program
+        converted = converter.convert(tmp_path / "a.pdf")
+    assert "keeper signed the lease" in converted.parts[0].text
+    assert (converted.unseen, converted.unread) == (0, ())
+
+
+def test_the_reading_of_scans_has_time_of_its_own(tmp_path: Path) -> None:
+    """The models alone take longer to load than this document may take."""
+    picture = scan(tmp_path / "scan.png", "The keeper signed the lease", "The owner did not")
+    drawn(tmp_path / "a.pdf", lambda canvas: canvas.drawImage(str(picture), 0, 400, 595, 288))
+    with Converter(Limits(seconds=1.0), seconds=1.0) as converter:
+        hostile.good_pdf(tmp_path / "b.pdf")
+        assert converter.convert(tmp_path / "b.pdf").parts
+        assert "keeper signed" in converter.convert(tmp_path / "a.pdf").parts[0].text
+
+
+def test_a_picture_between_text_is_read_once_in_its_place(tmp_path: Path) -> None:
+    picture = scan(tmp_path / "scan.png", "Pump 7 leaks at the flange", size=(1_000, 200))
+
+    def page(canvas: Any) -> None:
+        lines("Above the picture there is a line of text.", top=800)(canvas)
+        canvas.drawImage(str(picture), 72, 560, 400, 80)
+        lines("Below the picture there is another line.", top=500)(canvas)
+
+    (part,) = drawn(tmp_path / "a.pdf", page, limits=Limits()).parts
+    assert part.text.split("\n\n") == [
+        "Above the picture there is a line of text.",
+        "Pump 7 leaks at the flange",
+        "Below the picture there is another line.",
+    ]
+
+
+def test_a_scan_with_a_text_layer_is_not_read_twice(tmp_path: Path) -> None:
+    text = "The keeper of the light signed the lease of the quay"
+    picture = scan(tmp_path / "scan.png", text, size=(1_650, 500))
+
+    def page(canvas: Any) -> None:
+        canvas.drawImage(str(picture), 0, 500, 595, 180)
+        layer = canvas.beginText(29, 645)
+        layer.setTextRenderMode(3)  # invisible, as programs write it that make scans searchable
+        layer.setFont("Helvetica", 16)
+        layer.textLine(text)
+        canvas.drawText(layer)
+
+    (part,) = drawn(tmp_path / "a.pdf", page, limits=Limits()).parts
+    assert part.text == text
+
+
+def test_a_text_layer_of_nonsense_is_replaced_by_what_is_seen(tmp_path: Path) -> None:
+    picture = scan(tmp_path / "scan.png", "The boiler was inspected in June")
+
+    def page(canvas: Any) -> None:
+        canvas.drawImage(str(picture), 0, 400, 595, 288)
+        layer = canvas.beginText(72, 500)
+        layer.setTextRenderMode(3)
+        layer.textLine("~ | \\ _ | ~ -- .. ;; :: __ || == ~~ ^^ '' ,, .. | ~")
+        canvas.drawText(layer)
+
+    (part,) = drawn(tmp_path / "a.pdf", page, limits=Limits()).parts
+    assert "The boiler was inspected in June" in part.text
+    assert "~" not in part.text
+
+
+def test_a_scan_that_nothing_reads_is_counted_and_not_lost(tmp_path: Path) -> None:
+    picture = scan(tmp_path / "scan.png", "The keeper signed the lease")
+
+    def page(canvas: Any) -> None:
+        canvas.drawImage(str(picture), 0, 400, 595, 288)
+
+    converted = drawn(tmp_path / "a.pdf", lines("A page of text."), page, lambda _: None)
+    assert (converted.unseen, converted.unread) == (1, ("page=2",))
+    assert converted.warnings == ("page 3 has no text",)
+
+
+def test_a_huge_page_is_drawn_within_the_limit_of_pixels(tmp_path: Path) -> None:
+    picture = scan(tmp_path / "scan.png", "Plan of the sluice", height=90, size=(1_240, 400))
+
+    def page(canvas: Any) -> None:
+        canvas.setPageSize((14_000, 14_000))
+        canvas.drawImage(str(picture), 0, 9_000, 14_000, 4_500)
+
+    assert "Plan of the sluice" in drawn(tmp_path / "a.pdf", page, limits=Limits()).parts[0].text
 
 
 def test_a_pdf_with_a_password_is_refused_and_one_with_an_empty_password_is_read(tmp_path: Path) -> None:
@@ -223,3 +306,54 @@ def test_a_pdf_with_a_password_is_refused_and_one_with_an_empty_password_is_read
         pdf.read(str(tmp_path / "a.pdf"), Limits())
     hostile.encrypted_pdf(tmp_path / "b.pdf", user="")
     assert "rent of the quay" in pdf.read(str(tmp_path / "b.pdf"), Limits()).parts[0].text
+
+
+def test_an_equation_of_scripts_and_fractions_is_latex_between_prose(tmp_path: Path) -> None:
+    from samples_equations import drawn as equations
+
+    line = r"The sum $\sum_{k=0}^{\infty} \frac{x^k}{k!}$ is read as one, and $\alpha + \beta$ as it stands."
+    equations(line, face="stix")(tmp_path / "a.pdf")
+    text = pdf.read(str(tmp_path / "a.pdf"), Limits(ocr=False)).parts[0].text
+    told = r"The sum $\sum_{k = 0}^{\infty}\frac{x^{k}}{k!}$ is read as one, and α + β as it stands."
+    assert text == told
+
+
+def test_rows_of_signs_that_are_no_equation_stay_as_they_are(tmp_path: Path) -> None:
+    def matrix(canvas: Any) -> None:
+        canvas.setFont("Helvetica", 11)
+        for row, signs in enumerate(("a = 1 0", "x 0 1", "y 2 2")):
+            canvas.setFont("Helvetica" if row else "Symbol", 11)
+            canvas.drawString(72, 700 - 8 * row, signs)
+
+    assert "$" not in drawn(tmp_path / "a.pdf", matrix).parts[0].text
+
+
+def test_notes_and_raised_signs_of_prose_are_no_equations(tmp_path: Path) -> None:
+    def page(canvas: Any) -> None:
+        canvas.setFont("Helvetica", 11)
+        canvas.drawString(72, 700, "The quay of the harbour was renewed in autumn")
+        canvas.setFont("Helvetica", 7)
+        canvas.drawString(
+            72 + canvas.stringWidth("The quay of the harbour was renewed in autumn", "Helvetica", 11),
+            704,
+            "1",
+        )
+        canvas.setFont("Helvetica", 11)
+        canvas.drawString(72, 680, "when the level was \u00b12 m, and the width 3 \u00d7 4 m.")
+
+    (part,) = drawn(tmp_path / "a.pdf", page).parts
+    assert part.text == (
+        "The quay of the harbour was renewed in autumn[^1] when the level was ±2 m, and the width 3 × 4 m."
+    )
+
+
+def test_a_page_full_of_signs_and_rules_takes_no_longer_than_text(tmp_path: Path) -> None:
+    def page(canvas: Any) -> None:
+        for number in range(6_000):
+            canvas.setFont("Symbol", 3 + number % 2)
+            canvas.drawString(10 + 9 * (number % 60), 800 - 8 * (number // 60), "\u2211")
+            canvas.line(10 + 9 * (number % 60), 800, 16 + 9 * (number % 60), 800)
+
+    with Converter(seconds=20) as converter:
+        drawn(tmp_path / "a.pdf", page)
+        assert "∑" in converter.convert(tmp_path / "a.pdf").parts[0].text

@@ -8,11 +8,13 @@ from pathlib import Path
 
 import hostile
 import pytest
+from PIL import Image
 
 from ragmem.api.memory import Ragmem
 from ragmem.errors import SourceError
 from ragmem.services.ingestion.drafts import DraftOptions
 from ragmem.services.lifecycle.items import Item
+from ragmem.services.seeding.report import SeedReport
 
 FAKE = {"RAGMEM_MODELS_BACKEND": "fake", "RAGMEM_STORE_BACKEND": "fake"}
 PAGES = [
@@ -383,3 +385,64 @@ def test_the_process_has_nothing_of_the_environment_but_a_few_names(
         given = Path(f"/proc/{process.pid}/environ").read_bytes()
     assert b"OPENAI_API_KEY" not in given
     assert b"PATH=" in given
+
+
+def _pictures(folder: Path, count: int) -> None:
+    folder.mkdir()
+    for number in range(count):
+        Image.new("RGB", (90, 60), (number, 0, 99)).save(folder / f"{number}.png")
+
+
+def _seeded_pictures(tmp_path: Path, **environ: str) -> tuple[SeedReport, list[str]]:
+    sources = tmp_path / "sources.toml"
+    sources.write_text(f'[sources.pictures]\nglob = "{tmp_path}/pictures/*"\nreader = "documents"\n')
+    with Ragmem.open(
+        environ={"RAGMEM_HOME": str(tmp_path / "ragmem"), **FAKE, **environ},
+        home=tmp_path,
+        cwd=tmp_path,
+        sources_file=sources,
+    ) as opened:
+        report = opened.seed()
+        return report, [match.memory.text for match in opened.query("Quay 4").matches]
+
+
+def test_pictures_that_nothing_reads_are_one_line_and_no_failure(tmp_path: Path) -> None:
+    _pictures(tmp_path / "pictures", 5)
+
+    report, texts = _seeded_pictures(tmp_path, RAGMEM_DOCUMENTS_OCR="false")
+
+    (told,) = report.problems
+    assert told.reason.startswith("5 pictures or scanned pages were not read: ocr in [documents] is off (")
+    assert told.reason.endswith("2.png and 2 more)")
+    assert (told.level, report.failed, texts) == ("warning", 0, [])
+
+
+def test_a_missing_engine_is_told_with_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _pictures(tmp_path / "pictures", 1)
+    monkeypatch.setattr("ragmem.readers.documents.ocr.find_spec", lambda _: None)
+    monkeypatch.setenv("PATH", "/nowhere")
+
+    (told,) = _seeded_pictures(tmp_path)[0].problems
+
+    assert 'not read: text in pictures needs pip install "ragmem[ocr]" (' in told.reason
+
+
+def test_pictures_are_read_again_once_an_engine_is_there_and_not_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _pictures(tmp_path / "pictures", 1)
+    (tmp_path / "bin").mkdir()
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin:/usr/bin:/bin")
+    languages = {"RAGMEM_DOCUMENTS_OCR_LANGUAGES": "eng"}
+    assert len(_seeded_pictures(tmp_path, **languages)[0].problems) == 1
+    assert _seeded_pictures(tmp_path, **languages)[0].problems == []
+
+    program = tmp_path / "bin" / "tesseract"
+    program.write_text("#!/bin/sh\ncat >/dev/null; echo The crane stands on Quay 4\n")
+    program.chmod(0o755)
+    report, (text,) = _seeded_pictures(tmp_path, **languages)
+
+    assert report.problems == []
+    assert "The crane stands on Quay 4" in text

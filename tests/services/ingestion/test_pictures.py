@@ -57,6 +57,18 @@ def seeded(tmp_path, eyes):
     return seed
 
 
+@pytest.mark.parametrize(
+    "said", ["", "ull", "k\ufffdk\ufffdk that se\ufffd", "a \x1b[31mcrane over the quay"]
+)
+def test_an_answer_that_is_no_text_describes_nothing(seeded, eyes, said):
+    _picture(seeded.folder / "crane.png")
+    eyes.script.append(_saying(said))
+    report, texts = seeded()
+    assert not texts
+    assert len(eyes.posts) == 1
+    assert any("a picture is not described" in reason for reason in _warnings(report))
+
+
 def _picture(path, color="navy"):
     Image.new("RGB", (120, 90), color).save(path)
 
@@ -72,7 +84,7 @@ def test_what_the_model_says_stands_in_the_place_of_the_picture(seeded, eyes):
     report, texts = seeded()
 
     assert _warnings(report) == []
-    assert f"# crane.png\n\nPicture: {TOLD}\n\nFile: crane.png" in texts["crane.png"]
+    assert texts["crane.png"] == f"Picture: {TOLD}"
 
 
 def test_the_model_is_told_what_stands_around_the_picture(seeded, eyes):
@@ -175,7 +187,7 @@ def test_nothing_is_sent_unless_a_model_is_named(seeded, eyes):
     _, texts = seeded(vision="")
 
     assert eyes.seen == []
-    assert "picture 1" not in texts["crane.png"]
+    assert texts == {}
 
 
 def test_a_picture_is_asked_about_once(seeded, eyes):
@@ -206,11 +218,12 @@ def test_no_more_pictures_are_described_than_the_budget_allows(seeded, eyes):
         _picture(seeded.folder / f"{number}.png", color=(number * 50, 0, 0))
     eyes.script.extend([_saying(TOLD), _saying(TOLD)])
 
-    report, _ = seeded(RAGMEM_DOCUMENTS_MAX_PICTURES="2")
+    report, texts = seeded(RAGMEM_DOCUMENTS_MAX_PICTURES="2")
 
     assert len(eyes.posts) == 2
-    told = [one for one in _warnings(report) if "max_pictures in [documents] is 2" in one]
-    assert len(told) == 2
+    assert len(texts) == 2
+    (told,) = [one for one in _warnings(report) if "max_pictures in [documents] is 2" in one]
+    assert told.startswith("2 pictures or scanned pages were not read: ")
 
 
 def test_a_daily_cap_stops_descriptions_like_other_background_work(seeded, eyes):
@@ -220,9 +233,10 @@ def test_a_daily_cap_stops_descriptions_like_other_background_work(seeded, eyes)
 
     report, texts = seeded(RAGMEM_SPEND_DAILY_CALLS="1")
 
-    assert len(eyes.posts) == 1
-    assert len(texts) == 3
-    assert sum("cap of 1 request is reached" in one for one in _warnings(report)) == 2
+    assert len(eyes.posts) == len(texts) == 1
+    (told,) = _warnings(report)
+    assert told.startswith("2 pictures or scanned pages were not read: ")
+    assert "cap of 1 request is reached" in told
 
 
 def test_a_dry_run_asks_nothing_and_says_so(seeded, eyes):
@@ -241,10 +255,13 @@ def test_a_failure_is_a_warning_and_after_three_nobody_is_asked(seeded, eyes):
 
     report, texts = seeded()
 
-    assert len(texts) == 5
+    assert texts == {}
     assert report.failed == 0
-    assert sum("no eyes" in one for one in _warnings(report)) == 3
-    assert sum("the previous requests failed" in one for one in _warnings(report)) == 2
+    failed, unasked = _warnings(report)
+    assert "no eyes" in failed
+    assert failed.startswith("3 pictures")
+    assert "the previous requests failed" in unasked
+    assert unasked.startswith("2 pictures")
     asked = {json.dumps(post.body["messages"]) for post in eyes.posts}
     assert len(asked) == 3
 
@@ -283,7 +300,7 @@ def test_a_backend_without_eyes_is_a_warning(seeded):
     report, texts = seeded(vision="fake/valid")
 
     assert any("cannot look at pictures" in one for one in _warnings(report)), _warnings(report)
-    assert "crane.png" in texts
+    assert texts == {}
 
 
 DOCUMENT = {
@@ -317,5 +334,7 @@ def test_what_the_server_cannot_read_is_read_here_with_a_warning(seeded):
         environ = {"RAGMEM_DOCUMENTS_ENGINE": "docling", "RAGMEM_DOCUMENTS_ENDPOINT": server.url}
         report, texts = seeded(vision="", **environ)
 
-    assert any("docling did not read it" in one for one in _warnings(report))
-    assert "File: crane.png" in texts["crane.png"]
+    (told,) = _warnings(report)
+    assert "docling did not read it" in told
+    assert "ocr in [documents] is off" in told
+    assert texts == {}

@@ -1,13 +1,13 @@
-"""Images: their metadata, the text in them if tesseract is installed, and the image itself."""
+"""Images: their metadata, the text in them, and the image itself."""
 
 import importlib
 import io
-import time
 from pathlib import PurePath
 from typing import Any
 
+from ragmem.readers.documents.formats.pdf.pdf_scans import plain_text
 from ragmem.readers.documents.model import ConvertedDocument, Limits, Part, Picture, RefusedError
-from ragmem.readers.documents.ocr import SECONDS, is_installed, ocr
+from ragmem.readers.documents.ocr import Ocr, cut_message
 from ragmem.readers.documents.picture.facts import Facts, facts_of
 
 _FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "TIFF", "BMP")
@@ -15,7 +15,6 @@ _PHOTOGRAPHS = ("JPEG", "MPO")
 _PLUGINS = ("Png", "Jpeg", "Gif", "WebP", "Tiff", "Bmp")
 _LARGEST_SIDE = 1_568  # pixels; vision models scale larger pictures down
 _LARGEST_BYTES = 3_000_000
-_OCR_SECONDS = 40.0  # for all pages: by default a document has a minute
 _TOLD = {"author": "By", "place": "Place", "keywords": "Keywords", "rights": "Rights"}
 
 
@@ -50,14 +49,16 @@ def read(path: str, limits: Limits) -> ConvertedDocument:
     if pages > limits.pages:
         warnings.append(f"only the first {limits.pages:,} of {pages:,} pages are read")
     title = facts.first("title", "headline")
-    if not (limits.described or _has_description(facts) or any(text for _, text in seen)):
-        warnings.append(_unknown(limits))
     parts = []
     for number, (picture, text) in enumerate(seen, 1):
         place = (f"page={number}", f"page {number}") if pages > 1 else ("", "")
-        about = _about(name, title, facts, told, picture.mark) if number == 1 else picture.mark
         found = f"Text in the picture:\n\n{text}" if text else ""
-        parts.append(Part("\n\n".join(filter(None, [about, found])), *place, pictures=(picture,)))
+        about = _about(name, title, facts, told, picture.mark) if number == 1 else ""
+        if number == 1 and (found or _says_something(facts)):
+            parts.append(Part("\n\n".join(filter(None, [about, found])), *place, pictures=(picture,)))
+        elif found or limits.described:
+            # Its name alone is no memory, its description is.
+            parts.append(Part("\n\n".join(filter(None, [picture.mark, found])), *place, pictures=(picture,)))
     metadata = {"author": facts.first("author"), "camera": facts.camera, "position": facts.position}
     return ConvertedDocument(
         tuple(parts),
@@ -66,11 +67,12 @@ def read(path: str, limits: Limits) -> ConvertedDocument:
         metadata={key: value for key, value in metadata.items() if value},
         warnings=tuple(warnings),
         unread=_unread(pages, [text for _, text in seen]) if pages > 1 else (),
+        unseen=sum(not text for _, text in seen) if not limits.described and not _is_described(facts) else 0,
     )
 
 
 def _unread(pages: int, texts: list[str]) -> tuple[str, ...]:
-    """Return the locators of pages without text: an earlier run may have had tesseract, or more time."""
+    """Return the locators of pages without text: an earlier run may have had an engine, or more time."""
     return tuple(
         f"page={number}" for number in range(1, pages + 1) if number > len(texts) or not texts[number - 1]
     )
@@ -87,23 +89,16 @@ def _refuse_size(image: Any, limits: Limits) -> None:
 
 def _pages(image: Any, count: int, limits: Limits) -> tuple[list[tuple[Picture, str]], list[str]]:
     """Return each page as a picture with its text, and a warning if the time for OCR ran out."""
-    reads = limits.ocr and is_installed()
-    until = time.monotonic() + _OCR_SECONDS
+    ocr = Ocr(limits)
     found = []
-    unread = 0
     for number in range(count):
         image.seek(number)
         _refuse_size(image, limits)
         upright = _upright(image)
-        left = until - time.monotonic()
-        text = ""
-        if reads and left > 0:
-            text = ocr(_pack(upright.convert("L")), limits, seconds=min(SECONDS, left))
-        unread += reads and left <= 0
+        text = plain_text(ocr.read(upright))
         mark, is_photograph = f"[[picture {number + 1}]]", image.format in _PHOTOGRAPHS
         found.append((_make_picture(upright, mark, is_photograph=is_photograph), text))
-    warnings = [f"the last {unread:,} of {count:,} pages are not read: it takes too long"] if unread else []
-    return found, warnings
+    return found, [cut_message(ocr.cut)] if ocr.cut else []
 
 
 def _upright(image: Any) -> Any:
@@ -135,8 +130,13 @@ def _pack(image: Any) -> bytes:
     return packed.getvalue()
 
 
-def _has_description(facts: Facts) -> bool:
+def _is_described(facts: Facts) -> bool:
     return bool(facts.first("title", "headline", "description", "alt", "keywords", "subject"))
+
+
+def _says_something(facts: Facts) -> bool:
+    """Tell whether the metadata says more of an image than its name and size."""
+    return _is_described(facts) or any((facts.first(*_TOLD), facts.taken, facts.camera, facts.position))
 
 
 def _about(name: str, title: str, facts: Facts, size: str, mark: str) -> str:
@@ -158,15 +158,3 @@ def _about(name: str, title: str, facts: Facts, size: str, mark: str) -> str:
         "\n".join([*lines, f"File: {name} ({size})"]),
     ]
     return "\n\n".join(blocks)
-
-
-def _unknown(limits: Limits) -> str:
-    """Return the warning that the content of an image is unknown."""
-    problem = "nothing tells what it shows: it has no description"
-    if not limits.ocr:
-        return f"{problem}, and reading its text is turned off"
-    return (
-        f"{problem}, and no text was found in it"
-        if is_installed()
-        else f"{problem}, and tesseract is not installed"
-    )

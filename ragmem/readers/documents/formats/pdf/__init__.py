@@ -9,13 +9,14 @@ from pathlib import PurePath
 from typing import Any
 
 from ragmem.readers.documents.formats.pdf.pdf_blocks import Block, blocks_of, join_captions
-from ragmem.readers.documents.formats.pdf.pdf_images import image_lines, read_scan
+from ragmem.readers.documents.formats.pdf.pdf_images import image_lines
 from ragmem.readers.documents.formats.pdf.pdf_lines import Line, lines_of
 from ragmem.readers.documents.formats.pdf.pdf_order import reading_order
+from ragmem.readers.documents.formats.pdf.pdf_scans import is_nonsense, scan_lines
 from ragmem.readers.documents.formats.pdf.pdf_tables import RuledTables
 from ragmem.readers.documents.formats.pictures import Pictures
 from ragmem.readers.documents.model import ConvertedDocument, Limits, Part, Picture, RefusedError
-from ragmem.readers.documents.ocr import is_installed
+from ragmem.readers.documents.ocr import Ocr, cut_message
 
 _HEADING = 1.14  # minimum size, relative to the text
 _HEADING_CHARS = 150
@@ -60,15 +61,15 @@ def read(path: str, limits: Limits) -> ConvertedDocument:
     try:
         if len(document) == 0:
             raise RefusedError("the file is damaged or cut short")
-        pages, warnings, unread = _pages(document, path, limits)
+        pages, warnings, unread, unseen = _pages(document, path, limits)
         converted = _convert(document, path, pages, warnings)
-        return replace(converted, unread=tuple(f"page={number}" for number in unread))
+        return replace(converted, unread=tuple(f"page={number}" for number in unread), unseen=unseen)
     finally:
         document.close()
 
 
-def _pages(document: Any, path: str, limits: Limits) -> tuple[list[_Page], list[str], list[int]]:
-    """Return the pages that hold text, warnings, and the numbers of unread pages."""
+def _pages(document: Any, path: str, limits: Limits) -> tuple[list[_Page], list[str], list[int], int]:
+    """Return the pages that hold text, warnings, the numbers of unread pages, and the count of mute scans."""
     count = min(len(document), limits.pages)
     warnings = []
     if len(document) > count:
@@ -78,15 +79,17 @@ def _pages(document: Any, path: str, limits: Limits) -> tuple[list[_Page], list[
     unread: list[int] = []
     end = count
     characters = 0
-    deadline = time.monotonic() + _READING * limits.seconds
+    begun = time.monotonic()
     pictures = Pictures(limits)
+    ocr = Ocr(limits)
+    unseen = 0
     with RuledTables(path) as ruled:
         for number in range(count):
-            if number and time.monotonic() > deadline:
+            if number and time.monotonic() - begun - ocr.spent > _READING * limits.seconds:
                 warnings.append(f"{count - number:,} pages after page {number} are left out for lack of time")
                 end = number
                 break
-            page = _page(document, number, ruled, pictures, deadline)
+            page = _page(document, number, ruled, pictures, ocr)
             if page is None:
                 warnings.append(f"page {number + 1} is damaged")
                 unread.append(number + 1)
@@ -94,9 +97,9 @@ def _pages(document: Any, path: str, limits: Limits) -> tuple[list[_Page], list[
             if page.lines:
                 pages.append(page)
             else:
-                blank.append(number + 1)
-                # Its drawing may be a scan that was read before.
-                unread += [] if page.is_blank else [number + 1]
+                # A page that is not blank may be a scan that was read before.
+                (blank if page.is_blank else unread).append(number + 1)
+                unseen += not page.is_blank
             characters += sum(len(line.text) for line in page.lines)
             if characters > limits.characters:
                 warnings.append(f"{len(document) - number - 1:,} pages after page {number + 1} are left out")
@@ -105,16 +108,15 @@ def _pages(document: Any, path: str, limits: Limits) -> tuple[list[_Page], list[
         if ruled.gave_up:
             warnings.append(f"the tables of {ruled.gave_up:,} pages are read as text")
     if blank:
-        unseen = limits.ocr and not is_installed()
-        why = "; tesseract, which reads scans, is not installed" if unseen else ""
-        warnings.append(f"{_describe_blank(blank)}{why}")
+        warnings.append(_describe_blank(blank))
+    if ocr.cut:
+        warnings.append(cut_message(ocr.cut))
+    unseen = max(0, unseen - ocr.cut)
     unread += range(end + 1, min(len(document), end + _MOST_UNREAD) + 1)
-    return pages, warnings, unread
+    return pages, warnings, unread, unseen
 
 
-def _page(
-    document: Any, number: int, ruled: RuledTables, pictures: Pictures, deadline: float
-) -> _Page | None:
+def _page(document: Any, number: int, ruled: RuledTables, pictures: Pictures, ocr: Ocr) -> _Page | None:
     """Return a page; None if PDFium cannot load it."""
     import pypdfium2
 
@@ -129,8 +131,11 @@ def _page(
         lines = lines_of(page, without=[box for box, _ in found])
         tables = {f"table {place}": cells for place, (_, cells) in enumerate(found)}
         lines += [Line(name, box, 0.0, is_table=True) for name, (box, _) in zip(tables, found, strict=True)]
-        if not lines and limits.ocr:
-            lines = read_scan(page, limits, deadline - time.monotonic())
+        if ocr.engine:
+            if is_nonsense(lines):
+                lines = scan_lines(page, (), ocr, limits) or lines
+            else:
+                lines += scan_lines(page, lines, ocr, limits)
         if limits.described:
             lines += image_lines(page, pictures)
         is_blank = not any(True for _ in page.get_objects(max_depth=1))

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from ragmem.readers.documents.formats.pdf.pdf_lines import Box, Line, union
+from ragmem.readers.documents.formats.pdf.pdf_lines import Line
+from ragmem.readers.documents.formats.pdf.pdf_words import Box, union
 from ragmem.readers.documents.tables import write_table
 
 CAPTION = re.compile(r"(?:table|tab\.|tabelle|tableau|tabla|exhibit)\s*[\dIVX]", re.IGNORECASE)

@@ -1,32 +1,14 @@
-"""The images on a page of a PDF: scans, which tesseract reads, and pictures for a vision model."""
+"""The pictures on a page of a PDF for a vision model."""
 
 import io
-import re
 from itertools import islice
 from typing import Any
 
-from ragmem.readers.documents.formats.pdf.pdf_lines import Box, Line
+from ragmem.readers.documents.formats.pdf.pdf_lines import Line
+from ragmem.readers.documents.formats.pdf.pdf_words import Box
 from ragmem.readers.documents.formats.pictures import Pictures
-from ragmem.readers.documents.model import Limits
-from ragmem.readers.documents.ocr import SECONDS, ocr
 
 _IMAGES = 50  # of a page
-_OCR_SCALE = 200 / 72
-
-
-def read_scan(page: Any, limits: Limits, seconds: float) -> list[Line]:
-    """Return the lines of a scanned page, as tesseract reads them."""
-    width, height = page.get_size()
-    if width * height * _OCR_SCALE**2 > limits.pixels or not any(True for _ in page.get_objects(max_depth=1)):
-        return []
-    picture = io.BytesIO()
-    page.render(scale=_OCR_SCALE).to_pil().save(picture, "PNG")
-    text = ocr(picture.getvalue(), limits, seconds=max(1.0, min(SECONDS, seconds)))
-    return [
-        Line(" ".join(paragraph.split()), Box(0, 100.0 * place, width, 100.0 * place + 12), 12.0)
-        for place, paragraph in enumerate(re.split(r"\n\s*\n", text))
-        if paragraph.strip()
-    ]
 
 
 def image_lines(page: Any, pictures: Pictures) -> list[Line]:

@@ -4,11 +4,13 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ragmem.readers.documents.formats.pdf.pdf_lines import Box, Line, union
+from ragmem.readers.documents.formats.pdf.pdf_lines import Line
+from ragmem.readers.documents.formats.pdf.pdf_words import Box, union
 
 _DEPTH = 3  # nested columns
 _FEWEST = 3  # lines of a column
 _FILLED = 0.55  # share of the column's width that lines of running text fill
+_FEWEST_CHARS = 8  # of a usual line of running text; prices and numbers are shorter
 _MIDDLE = 0.15  # share of the width at either side without a gutter
 _GUTTER = 5.0  # points
 _APART = 0.6  # line heights
@@ -88,7 +90,9 @@ def _columns(band: Sequence[Line], gutter: _Gutter) -> tuple[list[list[Line]], l
 def _is_running_text(column: Sequence[Line], width: float) -> bool:
     """Tell whether a column is running text, whose lines fill its width, unlike the cells of a table."""
     lines = [line for line in column if not line.is_table]
-    return len(lines) >= _FEWEST and statistics.median(line.box.width for line in lines) >= _FILLED * width
+    if len(lines) < _FEWEST or statistics.median(len(line.text) for line in lines) < _FEWEST_CHARS:
+        return False
+    return statistics.median(line.box.width for line in lines) >= _FILLED * width
 
 
 def _find_gutter(lines: Sequence[Line]) -> _Gutter | None:

@@ -4,7 +4,7 @@ import time
 from itertools import islice
 from typing import Any, Self
 
-from ragmem.readers.documents.formats.pdf.pdf_lines import Box
+from ragmem.readers.documents.formats.pdf.pdf_words import Box
 
 SECONDS = 20.0
 """For the tables of a whole document; later tables are read as text."""

@@ -118,7 +118,7 @@ _ragmem_options() {
         "completions") _ragmem_words --json -h --help ;;
         "completions show") _ragmem_words -h --help ;;
         "completions install") _ragmem_words --edit-rc --remove --dry-run --json -h --help ;;
-        "query") _ragmem_words -n --limit -k --kind -s --source -p --project --spec -t --tag --type --category --since --until -a --all -m --mode -r --route --expand --nearest --history --all-tiers --all-branches --session --explain --json --jsonl --ids --context -b --budget --max-chars --answer -q --quiet --sources -h --help ;;
+        "query") _ragmem_words -n --limit -k --kind -s --source -p --project --spec -t --tag --type --category --since --until -a --all -m --mode -r --route --expand --careful --nearest --history --all-tiers --all-branches --session --explain --json --jsonl --ids --context -b --budget --max-chars --answer -q --quiet --sources -h --help ;;
         "context") _ragmem_words -b --budget --max-chars -p --project -a --all --session --prompt --json -q --quiet --sources -h --help ;;
         "check") _ragmem_words --rules --judge --no-judge --session --agent --for --list-rules --history --json -q --quiet -h --help ;;
         "ingest") _ragmem_words -k --kind -t --tag -p --project --spec --at --title --buffer --text --type --session --agent --jsonl --drain --code --rebuild -y --yes --dry-run --explain --json -q --quiet -h --help ;;
@@ -195,13 +195,13 @@ _ragmem_options() {
         "store show") _ragmem_words --json -h --help ;;
         "store migrate") _ragmem_words --to --url --merge --dry-run --json -q --quiet -h --help ;;
         "models") _ragmem_words --json -h --help ;;
-        "models list") _ragmem_words --json -h --help ;;
+        "models list") _ragmem_words --known --json -h --help ;;
         "models use") _ragmem_words --language --url --dimensions --key-variable --no-test --wait --dry-run --json -q --quiet -h --help ;;
         "models resume") _ragmem_words --json -q --quiet -h --help ;;
-        "models pull") _ragmem_words --revision --from --dry-run --json -q --quiet -h --help ;;
+        "models pull") _ragmem_words --revision --from -y --yes --dry-run --json -q --quiet -h --help ;;
         "models remove") _ragmem_words -y --yes --dry-run --json -h --help ;;
         "models bundle") _ragmem_words --with --extras --no-wheels --wheels --platform --python-version --verify -f --force --dry-run --json -q --quiet -h --help ;;
-        "models test") _ragmem_words --language --json -q --quiet -h --help ;;
+        "models test") _ragmem_words --language --whole --json -q --quiet -h --help ;;
     esac
 }
 

@@ -23,7 +23,7 @@ PICTURES = {
     "timeline": ("timeline", ".days"),
     "lifecycle": ("lifecycle", ".card"),
     "agents": ("agents", ".card, .empty"),
-    "health": ("health", ".finding, .verdict"),
+    "health": ("health", ".health:not(:has(.skeleton))"),
 }
 SIZES = {"": (1440, 900), "phone-": (390, 844)}
 COLOURS = 256

@@ -3,10 +3,11 @@
 Usage: try_wheel.py [VERSION]... [--uv PROGRAM] [--require] [--json]
 
 Builds the wheel, lets uv install it with its dependencies into an empty environment for each version (by
-default 3.11 to 3.14), and runs `ragmem --version`, `ragmem demo` twice and one query there. uv takes a Python
-of this machine, or fetches one. A version that cannot be had, or for which a dependency lacks a wheel, is
-named with its reason, and counts as a failure with `--require`. Exit code 1: something failed. Needs uv and
-a package index.
+default 3.11 to 3.14), and runs `ragmem --version`, `ragmem demo` twice and one query there. Then uvx runs the
+demo and `setup --dry-run` of the wheel without an installation, with an empty cache and once more. uv takes a
+Python of this machine, or fetches one. A version that cannot be had, or for which a dependency lacks a wheel,
+is named with its reason, and counts as a failure with `--require`. Exit code 1: something failed. Needs uv
+and a package index.
 """
 
 import argparse
@@ -67,6 +68,7 @@ def main(words: Sequence[str]) -> int:
         _run([given.uv, "build", "--quiet", "--wheel", "--out-dir", folder, str(ROOT)], place, environ)
         (wheel,) = place.glob("*.whl")
         trials = [_try(version, given.uv, wheel, place / version, environ) for version in given.versions]
+        trials.append(_try_uvx(given.uv, wheel, place / "uvx", environ))
     if given.json:
         print(json.dumps({"wheel": wheel.name, "trials": [asdict(one) for one in trials]}, indent=2))
     else:
@@ -108,6 +110,30 @@ def _try(version: str, uv: str, wheel: Path, folder: Path, environ: Mapping[str,
         _require(not list(home.iterdir()), "the demo has left something")
         _run(["ragmem", "ingest", "-"], home, alone, text=NOTE)
         _require(ANSWER in _timed(trial, "query", ["ragmem", "query", QUESTION], home, alone), "no answer")
+    except TrialError as error:
+        trial.state, trial.reason = "failed", str(error)
+    return trial
+
+
+def _try_uvx(uv: str, wheel: Path, folder: Path, environ: Mapping[str, str]) -> Trial:
+    """Run the wheel by `uvx --from WHEEL`, which is `uv tool run`, on a home with one file to read."""
+    trial = Trial("uvx")
+    home = folder / "home"
+    rules = home / ".claude" / "CLAUDE.md"
+    rules.parent.mkdir(parents=True)
+    rules.write_text(NOTE)
+    before = sorted(home.rglob("*"))
+    folders = {"UV_CACHE_DIR": str(folder / "cache"), "UV_TOOL_DIR": str(folder / "tools")}
+    alone = {**environ, **folders, "HOME": str(home), "NO_COLOR": "1"}
+    run = [uv, "tool", "run", "--quiet", "--from", str(wheel), "ragmem"]
+    try:
+        for name, longest in (("demo, cold", COLD_DEMO_S), ("demo, warm", WARM_DEMO_S)):
+            shown = _timed(trial, name, [*run, "demo"], home, alone)
+            _require(shown.count("\n1. ") == 3, "the demo has not three answers")
+            _require(trial.seconds[name] <= longest, f"{name} took more than {longest} s")
+        planned = _timed(trial, "setup, dry", [*run, "setup", "--dry-run"], home, alone)
+        _require("read 1 file" in planned, "setup does not find the file of the home")
+        _require(sorted(home.rglob("*")) == before, "something was written into the home")
     except TrialError as error:
         trial.state, trial.reason = "failed", str(error)
     return trial

@@ -9,7 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.append(str(ROOT / "benchmarks"))
 
-import architecture  # noqa: E402 - it counts the same for docs/architecture.md
+import architecture  # noqa: E402 - it counts the same for docs/benchmarks.md
 
 PACKAGE = ROOT / "ragmem"
 MODULES = 25

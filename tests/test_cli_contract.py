@@ -102,6 +102,7 @@ READING = {
     "completions": (["completions"], {"shells"}),
     "completions install": (["completions", "install", "fish", "--dry-run"], {"dry_run", "shell", "change"}),
     "models list": (["models", "list"], {"embedder", "models"}),
+    "models list --known": (["models", "list", "--known"], {"known"}),
     "models resume": (["models", "resume"], {"vectors", "made", "finished"}),
 }
 

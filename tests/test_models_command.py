@@ -401,7 +401,7 @@ def test_models_of_this_machine_are_listed(home, monkeypatch, tmp_path):
         "all-MiniLM-L6-v2": ("bundled", "embedding", 8, 22_713_216, ""),
         "team/tiny-embedding": ("ragmem", "embedding", 4, 8064, ""),
         "team/encoder": ("ragmem", "embedding", 0, 500, ""),
-        "team/half": ("ragmem", "unknown", 0, 0, "it has no *.safetensors"),
+        "team/half": ("ragmem", "unknown", 0, 0, "it has no *.safetensors and no *.onnx"),
         "team/tiny-chat": ("cache", "language model", 0, 10, ""),
     }
     assert "team/tiny-chat" in home.run("models").out

@@ -6,6 +6,7 @@
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -215,15 +216,18 @@ class Ragmem(Home):
         wait: bool = True,
         progress: "Progress | None" = None,
         on_searchable: "Callable[[SeedReport], None] | None" = None,
+        on_recent: "Callable[[], None] | None" = None,
     ) -> "SeedReport":
         """Bring the memory up to date with the sources on disk.
 
-        Full text finds everything once all texts are read, which `on_searchable` is told. Then vectors and
-        graph are made, unless `wait` is false: `inbox.index_pending`, the next seed or the warm process makes
-        them. At last the language model extracts entities, if [extraction] asks for it and `llm` is true. A
-        `dry_run` stores nothing; `rebuild` reads all sources anew.
+        Full text finds everything once all texts are read, which `on_searchable` is told; before that,
+        `on_recent` is called when the latest of many transcripts are read. Then vectors and graph are made,
+        unless `wait` is false: `inbox.index_pending`, the next seed or the warm process makes them. At last
+        the language model extracts entities, if [extraction] asks for it and `llm` is true. A `dry_run`
+        stores nothing; `rebuild` reads all sources anew.
         """
         from ragmem.services.entities.extraction import ExtractionPorts, extract_by_model
+        from ragmem.services.processes.operation import SharedProgress
         from ragmem.services.processes.progress import Silent
         from ragmem.services.seeding.seed import seed
 
@@ -235,36 +239,40 @@ class Ragmem(Home):
         if rebuild and not dry_run:
             # A model that fails must fail before the memories are removed.
             self.models.probe()
-        report = seed(
-            self.catalog,
-            lambda: self.store,
-            self.settings,
-            home=self.home,
-            sources=sources,
-            dry_run=dry_run,
-            explain=explain or rebuild,
-            rebuild=rebuild and not dry_run,
-            now=now(),
-            progress=progress or Silent(),
-            wait=wait,
-            documents=self.ingestion.documents(dry_run=dry_run),
-            on_searchable=on_searchable,
-        )
-        if not dry_run and wait:
-            self.models.remember()
-            if report.would_change and not report.note:
-                self.retrieval.calibrate()
-        if llm and (wait or dry_run) and not report.note and self.catalog.exists():
-            tools = ExtractionPorts(
-                catalog=self.catalog,
-                open_store=lambda: self.store,
-                open_models=lambda: self.models,
-                settings=self.settings,
-                meter=self.meter,
-                now=now,
-                progress=progress or Silent(),
+        told = progress or Silent()
+        state = self.settings.places.state
+        with nullcontext(told) if dry_run else SharedProgress(state, "seed", told) as told:
+            report = seed(
+                self.catalog,
+                lambda: self.store,
+                self.settings,
+                home=self.home,
+                sources=sources,
+                dry_run=dry_run,
+                explain=explain or rebuild,
+                rebuild=rebuild and not dry_run,
+                now=now(),
+                progress=told,
+                wait=wait,
+                documents=self.ingestion.documents(dry_run=dry_run),
+                on_searchable=on_searchable,
+                on_recent=on_recent,
             )
-            report.extraction = extract_by_model(tools, dry_run=dry_run)
+            if not dry_run and wait:
+                self.models.remember()
+                if report.would_change and not report.note:
+                    self.retrieval.calibrate()
+            if llm and (wait or dry_run) and not report.note and self.catalog.exists():
+                tools = ExtractionPorts(
+                    catalog=self.catalog,
+                    open_store=lambda: self.store,
+                    open_models=lambda: self.models,
+                    settings=self.settings,
+                    meter=self.meter,
+                    now=now,
+                    progress=told,
+                )
+                report.extraction = extract_by_model(tools, dry_run=dry_run)
         report.seconds = time.perf_counter() - started
         return report
 

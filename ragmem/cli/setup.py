@@ -3,6 +3,7 @@
 import os
 import shutil
 import sys
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -32,6 +33,7 @@ from ragmem.errors import EXIT_FAILED, EXIT_NO, EXIT_OK, StorageError, UsageErro
 
 if TYPE_CHECKING:
     from ragmem.api.memory import Ragmem
+    from ragmem.services.processes.operation import SharedProgress
     from ragmem.services.seeding.report import SeedReport
     from ragmem.services.setup.first_answer import FirstAnswer
     from ragmem.services.setup.plan import SetupPlan
@@ -230,15 +232,19 @@ def _say_survey(found: "Survey", home: Path) -> None:
 def _say_plan(plan: "SetupPlan", memory: "Ragmem") -> None:
     say()
     if plan.is_done:
-        say(bold("Everything is set up") + ": all of it is read, and connected")
+        failed = plan.files.failed + plan.sessions.failed
+        read = "what can be read is read" if failed else "all of it is read"
+        say(bold("Everything is set up") + f": {read}, and connected")
+        _say_failed(plan)
         _say_problems(plan)
         return
     say(bold("What setup does"))
-    steps = [*_reading_lines(plan, memory), *_connection_lines(plan, memory.home)]
+    steps = _connection_lines(plan, memory.home)
     if plan.installs and plan.completion is not None:
         steps.append(
             f"install the completion of {plan.completion.shell}: {_short(plan.completion.file, memory.home)}"
         )
+    steps += _reading_lines(plan, memory)
     if plan.reads or memory.catalog.exists():
         steps.append("ask the first question about your own past")
     for number, step in enumerate(steps, start=1):
@@ -251,7 +257,17 @@ def _say_plan(plan: "SetupPlan", memory: "Ragmem") -> None:
                 "`ragmem connect NAME --dry-run` shows every line of a change; `ragmem disconnect` undoes it."
             )
         )
+    _say_failed(plan)
     _say_problems(plan)
+
+
+def _say_failed(plan: "SetupPlan") -> None:
+    """Say how many files no seed could read; a setup does not try them again on their account."""
+    failed = plan.files.failed + plan.sessions.failed
+    if failed:
+        tell(
+            f"note: {plural(failed, 'file')} could not be read before; `ragmem seed` tries again and says why"
+        )
 
 
 def _reading_lines(plan: "SetupPlan", memory: "Ragmem") -> list[str]:
@@ -313,14 +329,25 @@ def _say_problems(plan: "SetupPlan") -> None:
 
 
 def _carry_out(memory: "Ragmem", desk: "ConnectContext", plan: "SetupPlan", *, as_json: bool) -> int:
+    """Connect first, because reading may take long; answer when the latest sessions are read, and go on."""
+    from ragmem.services.processes.operation import SharedProgress
     from ragmem.services.setup.first_answer import first_answer
+
+    told: list[FirstAnswer] = []
+
+    def answer() -> None:
+        told.append(_say_answer(memory))
+        say()
+        say(dim("Older sessions are read now. Ask meanwhile; after ^C the same command goes on."))
 
     if not as_json:
         say()
-    reports = _seed(memory, plan, quiet=as_json)
+    with Bar(quiet=as_json) as bar, SharedProgress(memory.settings.places.state, "setup", bar) as shared:
+        shared.begin("connect", len(plan.connects))
+        failed = _connect(desk, plan, quiet=as_json)
+        failed += _install(plan, quiet=as_json)
+        reports = _seed(memory, plan, shared, quiet=as_json, on_recent=None if as_json else answer)
     indexing = _index(memory)
-    failed = _connect(desk, plan, quiet=as_json)
-    failed += _install(plan, quiet=as_json)
     broken = sum(report.failed for report in reports)
     if as_json:
         done = {
@@ -333,13 +360,20 @@ def _carry_out(memory: "Ragmem", desk: "ConnectContext", plan: "SetupPlan", *, a
         }
         say_json(_document(plan, dry_run=False) | done)
     else:
-        _say_answer(memory)
+        _say_answer(memory, besides=told)
         _say_next(memory, plan)
     return EXIT_FAILED if failed or broken or any(report.note for report in reports) else EXIT_OK
 
 
-def _seed(memory: "Ragmem", plan: "SetupPlan", *, quiet: bool) -> list["SeedReport"]:
-    """Read the files first and then the sessions, which may be a gigabyte."""
+def _seed(
+    memory: "Ragmem",
+    plan: "SetupPlan",
+    progress: "SharedProgress",
+    *,
+    quiet: bool,
+    on_recent: "Callable[[], None] | None",
+) -> list["SeedReport"]:
+    """Read the files first and then the sessions, which may be gigabytes."""
     from ragmem.domain.sessions.transcript import SOURCE
 
     reports = []
@@ -347,8 +381,7 @@ def _seed(memory: "Ragmem", plan: "SetupPlan", *, quiet: bool) -> list["SeedRepo
     for names in (files, [SOURCE] if plan.sessions.new else []):
         if not names:
             continue
-        with Bar(quiet=quiet) as bar:
-            report = memory.seed(sources=names, wait=False, llm=False, progress=bar)
+        report = memory.seed(sources=names, wait=False, llm=False, progress=progress, on_recent=on_recent)
         reports.append(report)
         if not quiet:
             _say_read(report, what="sessions" if names == [SOURCE] else "files")
@@ -447,17 +480,21 @@ def _answer_shape(answer: "FirstAnswer") -> dict[str, Any]:
     }
 
 
-def _say_answer(memory: "Ragmem") -> None:
-    from ragmem.services.setup.first_answer import first_answer
+def _say_answer(memory: "Ragmem", *, besides: Sequence["FirstAnswer"] = ()) -> "FirstAnswer":
+    """Tell what was decided or done last, unless it was told, and return it."""
+    from ragmem.services.setup.first_answer import FirstAnswer, first_answer
 
-    answer = first_answer(memory.catalog) if memory.catalog.exists() else None
+    answer = first_answer(memory.catalog) if memory.catalog.exists() else FirstAnswer("latest")
+    said = [line.text for line in answer.lines]
+    if said in ([line.text for line in one.lines] for one in besides):
+        return answer
     say()
-    if answer is None or not answer.lines:
+    if not answer.lines:
         if memory.catalog.exists() and memory.catalog.overview.count_by("source"):
             say("Nothing that was read tells what you decided or did last.")
         else:
             say("There is nothing to ask yet: no file or session of yours was found.")
-        return
+        return answer
     count = len(answer.lines)
     many = {1: "", 2: "two ", 3: "three "}.get(count, f"{count} ")
     decided = answer.about == "decisions"
@@ -466,9 +503,11 @@ def _say_answer(memory: "Ragmem") -> None:
     nouns = "decisions" if decided else "memories"
     say(f"Your last {many}{noun if count == 1 else nouns} {'is' if count == 1 else 'are'}:")
     for line in answer.lines:
-        where = "" if line.project in {"user", "unassigned"} else f"  {line.project.rpartition('-')[0]}"
+        name = line.project_name or line.project.rpartition("-")[0]
+        where = "" if line.project in {"user", "unassigned"} else f"  {printable(name)}"
         say(f"  {line.at:%Y-%m-%d}{where}  {dim(line.id)}")
         say(f"    {printable(line.text)}")
+    return answer
 
 
 def _say_next(memory: "Ragmem", plan: "SetupPlan") -> None:

@@ -238,6 +238,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 def own_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """One server for the tests of a module, over the notes and nothing that others stored."""
     home = tmp_path_factory.mktemp("own")
+    (home / "Documents").mkdir()
+    (home / "Documents" / "tide.pdf").write_bytes(b"%PDF")  # which no source reads
     with Ragmem.open(environ=environment(home), home=home, cwd=home) as memory:
         fill(home, memory)
     with serving(home) as started:

@@ -3,10 +3,14 @@
 import os
 import shutil
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+
+from ragmem.services.processes.operation import SharedProgress
+from ragmem.services.processes.progress import Silent
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 HOSTILE = (
@@ -401,3 +405,27 @@ def test_a_project_gets_another_name_and_becomes_a_part_of_another(inside):
     page.get_by_role("button", name="Change Lantern", exact=True).wait_for(state="detached")
     row = page.get_by_role("listitem").filter(has=page.get_by_role("button", name="Change anglerfish"))
     assert row.locator(".number").inner_text() == "2"
+
+
+def test_what_was_not_read_stands_beside_the_sources_with_its_command(inside):
+    inside.go("#/health")
+    card = inside.page.locator(".card", has=inside.page.get_by_role("heading", name="Not read"))
+    row = card.get_by_role("listitem").filter(has_text="documents")
+    row.get_by_text("its source is turned off").wait_for()
+    assert row.get_by_text("ragmem seed --source documents").is_visible()
+    assert row.get_by_text("~/Documents/tide.pdf").is_visible()
+
+
+def test_the_progress_of_another_process_is_shown_while_it_runs(inside):
+    page = inside.page
+    data = httpx.get(f"{inside.server.url}/v1/memory/stats", headers=inside.server.headers).json()["home"]
+    with SharedProgress(Path(data).parent / "state", "setup", Silent()) as running:
+        running.begin("newest first", 400, unit="bytes")
+        page.reload()
+        bar = page.get_by_role("progressbar", name="Setup reads sessions, the newest first")
+        bar.get_by_text("0 B of 400 B").wait_for()
+        page.set_viewport_size({"width": 390, "height": 844})
+        assert page.evaluate("document.querySelector('main').scrollWidth - innerWidth") <= 0
+        running.begin("connect", 2)
+        page.get_by_role("progressbar", name="Setup connects the assistants").wait_for()
+    page.get_by_role("complementary", name="Progress").wait_for(state="detached")

@@ -6,6 +6,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { asProblem, Problem, session, sessionEnded, signIn, signOut } from "./api";
 import { CloseButton } from "./parts/basics";
 import { Icon, type IconName } from "./parts/icons";
+import { ProgressStrip } from "./parts/progress";
 import { sayProblem, Toasts } from "./parts/toast";
 import { useProjects } from "./projects";
 import { amend, go, href, readRoute, useRoute } from "./route";
@@ -178,6 +179,7 @@ function Frame({ onOut }: { onOut: () => void }): JSX.Element {
             </label>
           )}
         </header>
+        <ProgressStrip />
         <view.show key={view.id} />
       </main>
       <Toasts />

@@ -165,6 +165,38 @@ export interface Source {
   globs: string[];
 }
 
+export interface UnreadFiles {
+  what: string;
+  reason: string;
+  files: number;
+  bytes: number;
+  more: boolean;
+  places: string[];
+  command: string;
+}
+
+export interface Unread {
+  looked_at: string;
+  unread: UnreadFiles[];
+  cut: string;
+}
+
+export interface Operation {
+  name: string;
+  phase: string;
+  done: number;
+  total: number;
+  unit: string;
+  detail: string;
+}
+
+export interface Progress {
+  operation: Operation | null;
+  memories: number;
+  indexed: number;
+  pending: number;
+}
+
 export interface Bucket {
   start: string;
   total: number;

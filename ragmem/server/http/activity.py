@@ -20,6 +20,7 @@ UNCOUNTED = frozenset(
         "/agents",
         "/agents/events",
         "/events",
+        "/v1/memory/progress",
     }
 )
 """Paths that programs poll, or keep open for hours; they do not use the memory."""

@@ -1,10 +1,13 @@
 """The routes on the whole memory: stats, sources, timeline, health, log."""
 
 import asyncio
+import os
 import time
 from collections import Counter
+from collections.abc import Callable
+from dataclasses import asdict
 from datetime import UTC, date, timedelta
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Generic, Literal, TypeVar
 
 import orjson
 from fastapi import APIRouter, Query, Request
@@ -12,6 +15,8 @@ from fastapi.responses import Response
 from pydantic import Field
 
 from ragmem.api.memory import Ragmem, now
+from ragmem.assistants.places import Places
+from ragmem.domain.model import State
 from ragmem.ports import Embedder, LanguageModel, Models
 from ragmem.server.http.handlers import is_stored
 from ragmem.server.http.workers import Workers, worker_router
@@ -20,13 +25,18 @@ from ragmem.server.v1.overview_models import (
     Check,
     Health,
     LogAnswer,
+    OperationShape,
+    Progress,
     SourceItem,
     Sources,
     Stats,
     Timeline,
+    UnreadAnswer,
+    UnreadFiles,
 )
 from ragmem.server.v1.preconditions import format_moment
 from ragmem.server.v1.selection import Selection
+from ragmem.services.processes.operation import operation
 from ragmem.storage.lifecycle.idle_mark import signature
 from ragmem.storage.memories.memory_list import days, ends
 
@@ -35,8 +45,8 @@ By = Literal["day", "week", "month", "year"]
 MOST_BUCKETS = 2_000
 """Maximum spans of a timeline, the latest."""
 
-HEALTH_TTL_S = 60.0
-"""Seconds for which a health check is reused: a check takes a second of a processor."""
+REUSE_S = 60.0
+"""Seconds for which a check, or a search for files, is reused: each takes a second of a processor or more."""
 
 
 class TimelineQuery(Selection):
@@ -50,7 +60,11 @@ def routes(memory: Ragmem, workers: Workers) -> APIRouter:
     router = worker_router(workers, memory, tags=["overview"])
     _add_counts(router, memory)
     router.get("/timeline", operation_id="get_timeline", summary="Count memories by time")(timeline)
-    _add_health(router, memory, workers)
+    router.get("/progress", operation_id="get_progress", summary="Tell how far a setup or a seed is")(
+        progress
+    )
+    _add_looks(router, memory, workers)
+    router.get("/log", operation_id="get_log", summary="Tell what was done")(log)
     return router
 
 
@@ -157,26 +171,44 @@ def _start(day: date, by: By) -> date:
     return day.replace(month=1, day=1) if by == "year" else day
 
 
-class _HealthCache:
-    """Caches the result of the health check; one check runs at a time, for all clients."""
+def progress(memory: Ragmem) -> Progress:
+    """Return what runs now on this home, in any process, and how many memories have their vectors.
 
-    def __init__(self, memory: Ragmem, workers: Workers) -> None:
-        self._memory = memory
+    Cheap enough to be asked for every second.
+    """
+    running = operation(memory.settings.places.state)
+    states = memory.catalog.overview.count_by("state") if is_stored(memory) else {}
+    return Progress(
+        operation=OperationShape(**asdict(running)) if running else None,
+        memories=sum(states.values()),
+        indexed=states.get(State.INDEXED, 0),
+        pending=states.get(State.PENDING, 0),
+    )
+
+
+_Found = TypeVar("_Found")
+
+
+class _Look(Generic[_Found]):
+    """Caches the result of work that takes seconds; it runs once at a time, for all clients."""
+
+    def __init__(self, workers: Workers, work: Callable[[], _Found]) -> None:
         self._workers = workers
-        self._latest: asyncio.Task[Health] | None = None
+        self._work = work
+        self._latest: asyncio.Task[_Found] | None = None
         self._until = 0.0
 
-    async def health(self) -> Health:
-        """Return the result, from a new check if the last one is old or failed."""
+    async def result(self) -> _Found:
+        """Return the result, from new work if the last one is old or failed."""
         if self._latest is None or (self._latest.done() and time.monotonic() >= self._until):
             self._until = 0.0
-            self._latest = asyncio.create_task(self._examine())
+            self._latest = asyncio.create_task(self._run())
         # Other clients wait for it as well.
         return await asyncio.shield(self._latest)
 
-    async def _examine(self) -> Health:
-        found = await self._workers.ask(lambda: _examine(self._memory))
-        self._until = time.monotonic() + HEALTH_TTL_S
+    async def _run(self) -> _Found:
+        found = await self._workers.ask(self._work)
+        self._until = time.monotonic() + REUSE_S
         return found
 
 
@@ -228,32 +260,54 @@ def _examine(memory: Ragmem) -> Health:
     )
 
 
-def _add_health(router: APIRouter, memory: Ragmem, workers: Workers) -> None:
-    examined = _HealthCache(memory, workers)
+def _find_unread(memory: Ragmem) -> UnreadAnswer:
+    from ragmem.services.setup.survey import all_unread
+
+    places = Places(os.environ, memory.home, memory.cwd)
+    unread, cut = all_unread(memory.settings, memory.catalog, places)
+    rows = [UnreadFiles(**memory.redactor.redact_document(asdict(one))) for one in unread]
+    return UnreadAnswer.model_validate(
+        {"looked_at": format_moment(now().astimezone(UTC)), "unread": rows, "cut": cut}
+    )
+
+
+def _add_looks(router: APIRouter, memory: Ragmem, workers: Workers) -> None:
+    # The module's function is looked up with each check: a test puts a slow one there.
+    examined = _Look(workers, lambda: _examine(memory))
+    searched = _Look(workers, lambda: _find_unread(memory))
 
     @router.get("/health", operation_id="get_memory_health", summary="Examine the memory")
     async def health() -> Health:
         """Return the result of the quick checks of `ragmem doctor --read-only`, cached for a minute."""
-        return await examined.health()
+        return await examined.result()
 
-    @router.get("/log", operation_id="get_log", summary="Tell what was done")
-    def log(limit: Annotated[int, Query(ge=1, le=1_000)] = 20) -> LogAnswer:
-        """Return the operations on the memory, latest first: counts and names, no texts."""
-        if not is_stored(memory):
-            return LogAnswer(log=[])
-        runs = {run.run for run in memory.catalog.archive.runs()}
-        entries = memory.catalog.log.entries(limit=limit)
-        return LogAnswer.model_validate(
-            {
-                "log": memory.redactor.redact_document(
-                    [
-                        {
-                            **entry,
-                            "at": format_moment(entry["at"]),
-                            "undoable": entry["detail"].get("run") in runs,
-                        }
-                        for entry in entries
-                    ]
-                )
-            }
-        )
+    @router.get("/unread", operation_id="list_unread", summary="List what was not read")
+    async def unread() -> UnreadAnswer:
+        """Return the files on this machine that the memory does not hold, cached for a minute.
+
+        Only names, sizes and times are looked at. Files that are new come first, then those that could not be
+        read, then what no source reads: transcripts and documents that are turned off, notes, pages.
+        """
+        return await searched.result()
+
+
+def log(memory: Ragmem, limit: Annotated[int, Query(ge=1, le=1_000)] = 20) -> LogAnswer:
+    """Return the operations on the memory, latest first: counts and names, no texts."""
+    if not is_stored(memory):
+        return LogAnswer(log=[])
+    runs = {run.run for run in memory.catalog.archive.runs()}
+    entries = memory.catalog.log.entries(limit=limit)
+    return LogAnswer.model_validate(
+        {
+            "log": memory.redactor.redact_document(
+                [
+                    {
+                        **entry,
+                        "at": format_moment(entry["at"]),
+                        "undoable": entry["detail"].get("run") in runs,
+                    }
+                    for entry in entries
+                ]
+            )
+        }
+    )

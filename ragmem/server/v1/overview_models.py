@@ -41,6 +41,47 @@ class Sources(Shape):
     sources: list[SourceItem]
 
 
+class UnreadFiles(Shape):
+    """Files that the memory does not hold, why, and the command that reads them."""
+
+    what: str = Field(description="A source, or what they are.")
+    reason: str
+    files: int
+    bytes: int
+    more: bool = Field(description="Whether there are more than were counted.")
+    places: list[str] = Field(description="The files or folders with most of them, at most three.")
+    command: str
+
+
+class UnreadAnswer(Shape):
+    """What is on this machine and not in the memory; `unread` of `ragmem seed --json`, with new files."""
+
+    looked_at: Moment
+    unread: list[UnreadFiles]
+    cut: str = Field(description="Why there may be more repositories; empty if all were found.")
+
+
+class OperationShape(Shape):
+    """A setup or a seed that runs now, and its phase."""
+
+    name: str
+    started_at: Moment
+    phase: str
+    done: int
+    total: int
+    unit: str = Field(description='"bytes", or empty for files and memories.')
+    detail: str
+
+
+class Progress(Shape):
+    """The operation that runs now, and how many memories have their vectors."""
+
+    operation: OperationShape | None
+    memories: int
+    indexed: int = Field(description="Those with vectors.")
+    pending: int = Field(description="Those that wait for their vectors; words find them.")
+
+
 class ProjectItem(Shape):
     """A project with its name and the number of its memories."""
 

@@ -396,7 +396,7 @@ def _vector(tools: AnticipationPorts, text: str) -> tuple[str, list[float]]:
 def _threshold(catalog: Catalog, model: str) -> float:
     """Return the distance from which a prompt starts a new topic: that of unrelated memories in this store.
 
-    The bundled model has the fixed one of docs/query.md.
+    The bundled model has the fixed one of docs/context.md.
     """
     if model.startswith(BUNDLED):
         return THRESHOLD

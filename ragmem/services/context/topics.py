@@ -19,7 +19,7 @@ from ragmem.storage.fulltext.name_search import find_memories_by_names
 from ragmem.storage.sql.database import Database
 
 THRESHOLD = 0.8
-"""Cosine distance of a new topic, for the bundled model (docs/query.md)."""
+"""Cosine distance of a new topic, for the bundled model (docs/context.md)."""
 
 UNRELATED_SHARE = 0.3
 """Share of pairs of unrelated texts below the threshold of the bundled model; `calibrate` uses the same share

@@ -18,7 +18,7 @@ from ragmem.readers.failures import failure
 from ragmem.readers.read_result import ReadResult
 from ragmem.readers.scope import ProjectFinder
 from ragmem.services.ingestion.classify import ClassifiedMemory, classify_draft
-from ragmem.services.ingestion.documents import is_costly
+from ragmem.services.ingestion.documents import UnreadPictures
 from ragmem.services.ingestion.entity_names import learn_all
 from ragmem.services.ingestion.index import DEFERRED_SOURCES, index_pending
 from ragmem.services.ingestion.ingest import Change, compare
@@ -53,23 +53,27 @@ def seed(
     wait: bool = True,
     documents: DocumentReader | None = None,
     on_searchable: Callable[[SeedReport], None] | None = None,
+    on_recent: Callable[[], None] | None = None,
 ) -> SeedReport:
     """Read every new or changed file of the sources, then index what waits, as far as its signal allows.
 
     All texts are read first, and full text finds each batch from its transaction on; `on_searchable` gets the
-    report once all are. Then vectors and graph are made of what waits, also from earlier runs, the most
-    valuable first; without `wait` a later run or the warm process makes them. Each batch is one transaction,
-    so that the next run continues a killed one; a file counts as seen only together with its memories. A file
-    that cannot be read is named in the report and never ends the run. With `dry_run` nothing is written and
-    the report says what would be; with `explain` every file is read, so that the report covers unchanged ones
-    too; with `rebuild` all vectors and the graph are made anew by the configured model, after all old vectors
-    are removed. Raises NotFoundError for an unknown source name.
+    report once all are, and `on_recent` is called as soon as the latest of many transcripts are. Then vectors
+    and graph are made of what waits, also from earlier runs, the most valuable first; without `wait` a later
+    run or the warm process makes them. Each batch is one transaction, so that the next run continues a killed
+    one; a file counts as seen only together with its memories. A file that cannot be read is named in the
+    report and never ends the run. With `dry_run` nothing is written and the report says what would be; with
+    `explain` every file is read, so that the report covers unchanged ones too; with `rebuild` all vectors and
+    the graph are made anew by the configured model, after all old vectors are removed. Raises NotFoundError
+    for an unknown source name.
     """
     began = time.perf_counter()
     chosen = select_sources(settings, sources)
     report = SeedReport(dry_run=dry_run)
     projects = project_finder(catalog, home=home)
-    streams = TranscriptSeeder(catalog, settings, home=home, projects=projects, now=now, progress=progress)
+    streams = TranscriptSeeder(
+        catalog, settings, home=home, projects=projects, now=now, progress=progress, on_recent=on_recent
+    )
     specs = streams.seed(chosen, report, explain=explain, anew=rebuild)
     exists = catalog.exists()
     left: set[str] = set()
@@ -237,6 +241,7 @@ def _seed_source(
     report.skip(tally, discovery.skipped)
     named = named_projects(catalog, projects) if spec.scope == "named" else None
     fingerprint = named.fingerprint if named else ""
+    pictures = UnreadPictures()
     seen = SeenFiles(catalog, spec, settings, anew=fresh or not exists, named=fingerprint)
     if exists and not report.dry_run and catalog.files.is_shared:
         seen.mark_missing(discovery)
@@ -261,15 +266,23 @@ def _seed_source(
         reading = replace(reading, drafts=tuple(assign_ids(catalog, moving.drafts)))
         try:
             judged = _classify(
-                reading, spec, tally, report, sizes=settings.chunking, now=now, redactor=catalog.redactor
+                reading,
+                spec,
+                tally,
+                report,
+                pictures,
+                sizes=settings.chunking,
+                now=now,
+                redactor=catalog.redactor,
             )
         except Exception as error:  # noqa: BLE001 - one file never stops the others
             tally.failed += 1
             report.problems.append(Problem(spec.name, str(path), failure(error)))
+            writer.batch.files.append(seen.failure_record(reading))
             continue
-        if is_costly(reading):
-            writer.batch.files.append(seen.limit_record(reading))
         if reading.error is not None:
+            if reading.modified_ns:
+                writer.batch.files.append(seen.failure_record(reading))
             continue
         changes: list[Change] = ["new"] * len(judged)
         if exists:
@@ -282,6 +295,7 @@ def _seed_source(
         if not moving.note:
             removed.add(reading, seen.record(reading, counts), is_known=exists and seen.is_known(path))
         writer.flush_if_full()
+    report.problems += [Problem(spec.name, path, line, "warning") for path, line in pictures.lines()]
 
 
 def _classify(
@@ -289,11 +303,14 @@ def _classify(
     spec: SourceSpec,
     tally: Tally,
     report: SeedReport,
+    pictures: UnreadPictures,
     *,
     sizes: ChunkingSettings,
     now: datetime,
     redactor: Redactor,
 ) -> list[ClassifiedMemory]:
+    if pictures.add(reading):
+        return []
     if reading.error is not None:
         tally.failed += 1
         report.problems.append(Problem(spec.name, str(reading.path), str(reading.error)))

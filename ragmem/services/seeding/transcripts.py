@@ -1,7 +1,7 @@
 """Seed from the transcripts of assistants: newest first, streamed, on several cores."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import KW_ONLY, dataclass, field
 from datetime import datetime, timedelta
@@ -16,11 +16,17 @@ from ragmem.services.ingestion.ingest import Change
 from ragmem.services.ingestion.source import NANOSECONDS, find_files
 from ragmem.services.processes.progress import Progress
 from ragmem.services.processes.worker_pool import WorkerPool, cpu_count
+from ragmem.services.seeding.files import UNREADABLE
 from ragmem.services.seeding.report import Decision, Problem, SeedReport, StreamReport, Tally
 from ragmem.services.transcripts.transcripts import capture, is_current, rules_of, size_and_time
 from ragmem.services.transcripts.writer import CaptureObserver, CaptureResult
 from ragmem.storage.activity.transcripts import Transcript
 from ragmem.storage.home.catalog import Catalog
+from ragmem.storage.memories.files import SeenFile
+
+RECENT_BYTES = 40_000_000
+RECENT_S = 20.0
+"""Bytes of the latest transcripts, or seconds, after which `on_recent` is called; a guess at patience."""
 
 QUIET = timedelta(minutes=30)
 """A transcript without changes for this long has ended, and its last exchange is complete."""
@@ -55,6 +61,11 @@ class TranscriptSeeder:
     projects: ProjectFinder
     now: datetime
     progress: Progress
+    on_recent: Callable[[], None] | None = None
+    """Called once when the latest transcripts are stored, and others are left."""
+    _read: int = field(default=0, init=False)
+    _total: int = field(default=0, init=False)
+    _began: float = field(default=0.0, init=False)
 
     def seed(
         self, specs: Sequence[SourceSpec], report: SeedReport, *, explain: bool, anew: bool
@@ -91,11 +102,12 @@ class TranscriptSeeder:
                 tally.unchanged += file.known
         wanted = [file for file in files if file.left]
         total = sum(file.left for file in wanted)
+        self._read, self._total = 0, total
         if report.dry_run and not explain:
             streamed.files += len(wanted)
             streamed.bytes += total
             return
-        began = time.perf_counter()
+        self._began = time.perf_counter()
         self.progress.begin("newest first", total, unit="bytes")
         with WorkerPool(min(cpu_count(), MAX_WORKERS) if total > MIN_PARALLEL else 1) as pool:
             for file in wanted:
@@ -105,7 +117,7 @@ class TranscriptSeeder:
                     # A worker was killed, perhaps for lack of memory: this process does the rest alone.
                     pool.workers = 1
                     self._capture(file, pool, tally, report, streamed, explain=explain)
-        streamed.seconds += time.perf_counter() - began
+        streamed.seconds += time.perf_counter() - self._began
 
     def _capture(
         self,
@@ -117,7 +129,9 @@ class TranscriptSeeder:
         *,
         explain: bool,
     ) -> None:
-        observer = _ProgressObserver(tally, report, self.progress, before=streamed.exchanges, explain=explain)
+        observer = _ProgressObserver(
+            tally, report, self.progress, before=streamed.exchanges, explain=explain, on_bytes=self._count
+        )
         done = capture(
             self.catalog,
             self.settings,
@@ -134,6 +148,24 @@ class TranscriptSeeder:
             max(0, file.left - observer.advanced), told=f"{observer.before + observer.exchanges:,} exchanges"
         )
         _note(done, tally, report, streamed)
+        if done.failed and not report.dry_run:
+            self._remember_failure(file.path, tally.source)
+
+    def _count(self, size: int) -> None:
+        """Count bytes that are stored, and call `on_recent` once, when enough of them are."""
+        self._read += size
+        is_enough = self._read >= RECENT_BYTES or time.perf_counter() - self._began >= RECENT_S
+        if self.on_recent is not None and is_enough and self._read < self._total:
+            called, self.on_recent = self.on_recent, None
+            called()
+
+    def _remember_failure(self, path: Path, source: str) -> None:
+        """Keep that a file could not be read as it is now, so that nobody waits for it."""
+        try:
+            size, modified_ns = size_and_time(path, path.stat())
+        except OSError:  # it has gone since
+            return
+        self.catalog.files.remember([SeenFile(source, str(path), size, modified_ns, UNREADABLE, {})])
 
     def _newest_first(self, paths: Sequence[Path], *, anew: bool) -> list[_File]:
         known = {}
@@ -170,6 +202,7 @@ class _ProgressObserver(CaptureObserver):
     before: int
     """Exchanges of the transcripts before it."""
     explain: bool
+    on_bytes: Callable[[int], None]
     exchanges: int = field(default=0, init=False)
     advanced: int = field(default=0, init=False)
 
@@ -182,8 +215,9 @@ class _ProgressObserver(CaptureObserver):
     def on_batch(self, done: CaptureResult) -> None:
         """Advance the progress bar."""
         self.exchanges = done.exchanges
-        self.progress.advance(done.bytes - self.advanced, told=f"{self.before + self.exchanges:,} exchanges")
-        self.advanced = done.bytes
+        more, self.advanced = done.bytes - self.advanced, done.bytes
+        self.progress.advance(more, told=f"{self.before + self.exchanges:,} exchanges")
+        self.on_bytes(more)
 
 
 def _note(done: CaptureResult, tally: Tally, report: SeedReport, streamed: StreamReport) -> None:

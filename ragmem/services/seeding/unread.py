@@ -24,15 +24,27 @@ _OFFERED = ("transcripts", "documents")
 _PAGES = (f"{REPOSITORY}/README.md", f"{REPOSITORY}/docs/**/*.md", f"{REPOSITORY}/doc/**/*.md")
 
 
+OFF = "its source is turned off, because it may hold gigabytes"
+UNNAMED = "no source names them; they may be anything"
+UNREQUESTED = "they describe the code and not your work, so only what you name is read"
+NEW = "no seed has read them as they are now"
+FAILED = "the last seed could not read them; the command says why"
+
+
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """Files that no seed and no person has had read; `more` if the count is incomplete."""
+    """Files that no seed and no person has had read, and why; `more` if the count is incomplete.
+
+    `places` are the folders or files that hold most of them.
+    """
 
     what: str
     files: int
     bytes: int
     more: bool
     command: str
+    reason: str
+    places: tuple[str, ...] = ()
 
 
 def find_unread(
@@ -51,27 +63,28 @@ def find_unread(
     known = _known(catalog).union(show(path) for discovery in seeded for path in discovery.files)
     found: list[Unread] = []
 
-    def look(spec: SourceSpec, what: str, command: str = "") -> None:
+    def look(spec: SourceSpec, what: str, reason: str, command: str = "") -> None:
         discovery = find_files(
             spec, home=home, settings=settings, repositories=repositories, most=MOST_ENTRIES
         )
         sizes = {path: size for path in discovery.files if show(path) not in known and (size := _size(path))}
         if sizes:
-            if not command:
-                places = " ".join(_quoted(place, home) for place in _largest(sizes, repositories))
-                command = f"ragmem ingest {places}"
-            found.append(Unread(what, len(sizes), sum(sizes.values()), discovery.cut, command))
+            places = tuple(quoted(place, home) for place in largest(sizes, repositories.search.repositories))
+            told = command or f"ragmem ingest {' '.join(places)}"
+            count = len(sizes), sum(sizes.values())
+            found.append(Unread(what, *count, discovery.cut, told, reason, places))
             known.update(map(show, sizes))
 
     for spec in settings.sources.values():
         if not spec.enabled and spec.reader in _OFFERED:
-            look(spec, spec.name, f"ragmem seed --source {spec.name}")
+            look(spec, spec.name, OFF, f"ragmem seed --source {spec.name}")
     if not any(glob.startswith(REPOSITORY) for spec in settings.sources.values() for glob in spec.globs):
         return found
     for folder in repositories.search.notes:
         notes = SourceSpec(name="notes", globs=("**/*.md",), base=folder)
-        look(notes, f"notes in {_quoted(folder, home)}", f"ragmem ingest {_quoted(folder, home)}")
-    look(SourceSpec(name="pages", globs=_PAGES, base=home), "README and docs of repositories")
+        place = quoted(folder, home)
+        look(notes, f"notes in {place}", UNNAMED, f"ragmem ingest {place}")
+    look(SourceSpec(name="pages", globs=_PAGES, base=home), "README and docs of repositories", UNREQUESTED)
     return found
 
 
@@ -86,11 +99,11 @@ def _known(catalog: Catalog) -> set[str]:
     return read | uris | {uri.rpartition("#")[0] for uri in uris if "#" in uri}
 
 
-def _largest(sizes: Iterable[Path], repositories: RepositoryFinder) -> list[Path]:
-    """Return the README files and folders of repositories that hold most of the files, at most a few."""
-    roots = set(repositories.search.repositories)
+def largest(paths: Iterable[Path], repositories: Iterable[Path]) -> list[Path]:
+    """Return the files, and the top folders of repositories, that hold most of the files, at most a few."""
+    roots = set(repositories)
     counts: dict[Path, int] = {}
-    for path in sizes:
+    for path in paths:
         root = next((one for one in path.parents if one in roots), path.parent)
         place = root / path.relative_to(root).parts[0]
         counts[place] = counts.get(place, 0) + 1
@@ -104,7 +117,7 @@ def _size(path: Path) -> int:
         return 0
 
 
-def _quoted(path: Path, home: Path) -> str:
+def quoted(path: Path, home: Path) -> str:
     """Return a path for a shell, with `~` for the home where nothing needs quotes."""
     text = shlex.quote(show(path))
     return f"~/{path.relative_to(home)}" if path.is_relative_to(home) and text == show(path) else text

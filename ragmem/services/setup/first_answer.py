@@ -1,9 +1,11 @@
 """The first answer about a person's own past: the last decisions, else the latest memories."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
+from pathlib import Path
 from typing import Literal
 
 from ragmem.domain.classification.one_line import MAX_CHARS, MIN_CHARS, is_record, line_of, plain
@@ -29,6 +31,14 @@ _DECISIONS = re.compile(
 )
 """A heading whose items are decisions."""
 
+_WORDS = Path(__file__).with_name("decision_words.tsv")
+"""Patterns of the words by which other languages than English say that people have decided, or have not."""
+
+_MIN_CHARS_UNSPACED = 12
+"""Characters of a sentence that can stand alone in a script that writes a word in one or two of them."""
+
+_UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u9fff]")
+
 
 @dataclass(frozen=True, slots=True)
 class AnswerLine:
@@ -39,6 +49,8 @@ class AnswerLine:
     text: str
     project: str
     source: str
+    project_name: str = ""
+    """The name of the project, if it has one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +68,11 @@ def first_answer(catalog: Catalog) -> FirstAnswer:
     of the latest memories are one; an empty memory has no lines.
     """
     memories = list(_current(catalog))
+    names = catalog.projects.names()
     decisions: dict[str, AnswerLine] = {}
     for memory in memories:
         if text := _decision(memory, catalog.redactor):
-            decisions.setdefault(text, _line(memory, text))
+            decisions.setdefault(text, _line(memory, text, names))
         if len(decisions) == MOST:
             break
     if decisions:
@@ -68,7 +81,7 @@ def first_answer(catalog: Catalog) -> FirstAnswer:
     # What was worked on stands in sessions; files have the time of their last copy.
     for memory in [one for one in memories if one.source in EPISODES] or memories:
         if text := plain(memory.title, redactor=catalog.redactor)[:MAX_CHARS]:
-            told.setdefault(text, _line(memory, text))
+            told.setdefault(text, _line(memory, text, names))
     return FirstAnswer("latest", tuple(told.values())[:MOST])
 
 
@@ -80,8 +93,18 @@ def _decision(memory: Memory, redactor: Redactor) -> str:
     if outline is None and (listed := _listed_decision(memory.text, redactor)):
         return listed
     spans = outline.decisions if outline else [(start, end) for _, start, end in units(memory.text)]
-    within = {start for start, end in spans if says_decided(memory.text[start:end])}
-    return line_of(memory, redactor, within=within, decided=True)[0] if within else ""
+    denied = _words()[1]
+    within = {
+        start
+        for start, end in spans
+        if says_decided(memory.text[start:end]) and not denied.search(memory.text[start:end].lower())
+    }
+    if within and (line := line_of(memory, redactor, within=within, decided=True)[0]):
+        return line
+    if outline:
+        said = [(start, end) for _, start, end in units(memory.text, *outline.question)]
+        spans = [*said, *outline.result]
+    return next(filter(None, (_told_decision(memory.text[slice(*one)], redactor) for one in spans)), "")
 
 
 def _listed_decision(text: str, redactor: Redactor) -> str:
@@ -95,6 +118,24 @@ def _listed_decision(text: str, redactor: Redactor) -> str:
             if MIN_CHARS <= len(said) <= MAX_CHARS and not said.endswith((":", "?")):
                 return said
     return ""
+
+
+def _told_decision(sentence: str, redactor: Redactor) -> str:
+    """Return a sentence as a line if it says in another language that people have decided; "" otherwise."""
+    decided, denied = _words()
+    low = sentence.lower()
+    if not decided.search(low) or denied.search(low):
+        return ""
+    line = plain(sentence, redactor=redactor)
+    least = _MIN_CHARS_UNSPACED if _UNSPACED.search(line) else MIN_CHARS
+    return line if least <= len(line) <= MAX_CHARS and not line.endswith(("?", "\uff1f", ":")) else ""
+
+
+@cache
+def _words() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    _, *rows = (line.split("\t") for line in _WORDS.read_text(encoding="utf-8").splitlines())
+    _, decided, denied = ("|".join(column) for column in zip(*rows, strict=True))
+    return re.compile(decided), re.compile(denied)
 
 
 def _current(catalog: Catalog) -> Iterator[Memory]:
@@ -118,5 +159,7 @@ def _current(catalog: Catalog) -> Iterator[Memory]:
             yield memory
 
 
-def _line(memory: Memory, text: str) -> AnswerLine:
-    return AnswerLine(memory.short_id, memory.event_time, text, memory.scope.project, memory.source)
+def _line(memory: Memory, text: str, names: Mapping[str, str]) -> AnswerLine:
+    project = memory.scope.project
+    name = names.get(project, "")
+    return AnswerLine(memory.short_id, memory.event_time, text, project, memory.source, name)

@@ -25,6 +25,9 @@ VECTORS_BYTES_A_SECOND = {True: 200_000, False: 6_000}
 STORED_SHARE = {True: 0.3, False: 8.0}
 """Bytes that are stored for each byte that is read, vectors included."""
 
+EMPTY_BYTES = 540_000
+"""Bytes of a memory in which nothing is: its tables and their indexes."""
+
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
@@ -35,12 +38,13 @@ class Estimate:
     bytes: int = 0
 
     @classmethod
-    def of(cls, sessions: Amount, files: Amount) -> "Estimate":
-        """Estimate from the bytes that are to be read, by the measured rates."""
+    def of(cls, sessions: Amount, files: Amount, *, is_new: bool) -> "Estimate":
+        """Estimate from the bytes that are to be read, by the measured rates; a memory may be new as well."""
         new = {True: sessions.new_bytes, False: files.new_bytes}
         words = sum(size / WORDS_BYTES_A_SECOND[one] for one, size in new.items())
         vectors = sum(size / VECTORS_BYTES_A_SECOND[one] for one, size in new.items())
-        return cls(words, words + vectors, int(sum(size * STORED_SHARE[one] for one, size in new.items())))
+        stored = sum(size * STORED_SHARE[one] for one, size in new.items())
+        return cls(words, words + vectors, int(stored) + EMPTY_BYTES * is_new)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +66,8 @@ class SetupPlan:
     sessions: Amount
     pending: int
     """Memories of an earlier run that wait for their vectors."""
+    is_new: bool
+    """Whether there is no memory yet."""
     connections: tuple[Outcome, ...]
     completion: Installation | None
     problems: tuple[Problem, ...]
@@ -69,7 +75,7 @@ class SetupPlan:
     @property
     def estimate(self) -> Estimate:
         """What the reading takes, estimated."""
-        return Estimate.of(self.sessions, self.files)
+        return Estimate.of(self.sessions, self.files, is_new=self.is_new)
 
     @property
     def reads(self) -> bool:
@@ -116,6 +122,7 @@ def plan_setup(
         found.files,
         told,
         len(catalog.memories.pending_ids()) if catalog.exists() else 0,
+        not catalog.exists(),
         tuple(_connections(desk, chosen, problems)),
         _completion(shell, environ, home, problems),
         tuple(problems),

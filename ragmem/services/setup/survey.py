@@ -1,6 +1,6 @@
 """What is on this machine: assistants and their sessions, repositories, and the files of each source."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -12,24 +12,33 @@ from ragmem.config.settings import Settings, SourceSpec
 from ragmem.domain.sessions.transcript import SOURCE
 from ragmem.readers.files import show
 from ragmem.services.ingestion.source import RepositoryFinder, find_files
-from ragmem.services.seeding.unread import Unread, find_unread
+from ragmem.services.seeding.files import UNREADABLE
+from ragmem.services.seeding.unread import FAILED, NEW, Unread, find_unread, largest, quoted
 from ragmem.services.setup.versions import find_versions
 from ragmem.services.transcripts.transcripts import is_current, rules_of, size_and_time
 from ragmem.services.wiring.connect import ConnectContext, connection_states, is_installed
 from ragmem.services.wiring.installed_plugins import find_plugin
 from ragmem.storage.home.catalog import Catalog
+from ragmem.storage.memories.files import SeenFile
+
+FileState = Literal["read", "new", "failed"]
+"""What the seeds made of a file as it is now."""
+
+FoundFile = tuple[Path, int, FileState]
+"""A file, its bytes, and its state."""
 
 Connected = Literal["connected", "out of date", "no", "unreadable", "plug-in"]
 
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """Files, their bytes, and how much of both no seed has read yet."""
+    """Files, their bytes, how much of both no seed has read yet, and how many files no seed could read."""
 
     files: int = 0
     bytes: int = 0
     new: int = 0
     new_bytes: int = 0
+    failed: int = 0
 
     def __add__(self, other: "Amount") -> "Amount":
         """Return the sum of both."""
@@ -38,6 +47,7 @@ class Amount:
             self.bytes + other.bytes,
             self.new + other.new,
             self.new_bytes + other.new_bytes,
+            self.failed + other.failed,
         )
 
 
@@ -62,18 +72,26 @@ class FoundSource:
 
 
 @dataclass(frozen=True, slots=True)
-class Survey:
-    """What is on this machine, before anything is read."""
+class FoundFiles:
+    """The files of this machine, before anything is read."""
 
-    assistants: tuple[FoundAssistant, ...]
-    other_sessions: Amount
-    """Sessions below the globs of the transcripts that are of no known assistant."""
     sources: tuple[FoundSource, ...]
     repositories: tuple[Path, ...]
     cut: str
     """Why there may be more repositories; empty if all were found."""
     unread: tuple[Unread, ...]
     """What is here besides, each with the command that reads it."""
+    left: Mapping[str, Sequence[FoundFile]]
+    """Source -> its files that are not read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Survey(FoundFiles):
+    """What is on this machine, before anything is read."""
+
+    assistants: tuple[FoundAssistant, ...]
+    other_sessions: Amount
+    """Sessions below the globs of the transcripts that are of no known assistant."""
 
     @property
     def sessions(self) -> Amount:
@@ -98,11 +116,13 @@ def survey(settings: Settings, catalog: Catalog, desk: ConnectContext, *, home: 
         # A killed setup may have left a database without tables.
         catalog.prepare()
     transcripts = settings.sources.get(SOURCE)
-    sessions, other = (
-        _sessions(transcripts, settings, catalog if exists else None, desk.places, home=home)
+    found_sessions = (
+        _sessions(transcripts, settings, catalog if exists else None, desk.places)
         if transcripts is not None
-        else ({}, Amount())
+        else {}
     )
+    sessions = {name: _amount(files) for name, files in found_sessions.items()}
+    other = sessions.pop("", Amount())
     here = {one.name for one in assistants if is_installed(one, desk.places)}
     versions = find_versions([one for one in assistants if one.name in here], desk.places.environ)
     found = tuple(
@@ -116,27 +136,62 @@ def survey(settings: Settings, catalog: Catalog, desk: ConnectContext, *, home: 
         for one in assistants
         if one.name in here or one.name in sessions
     )
+    files = survey_files(settings, catalog, home=home)
+    return Survey(
+        files.sources,
+        files.repositories,
+        files.cut,
+        tuple(one for one in files.unread if one.what != SOURCE),
+        files.left,
+        found,
+        other,
+    )
+
+
+def survey_files(settings: Settings, catalog: Catalog, *, home: Path) -> FoundFiles:
+    """Look for the files of the sources, and for what no source reads; sessions are not among them."""
     finder = RepositoryFinder(home, settings)
     discovered = {
         spec.name: find_files(spec, home=home, settings=settings, repositories=finder)
         for spec in settings.enabled_sources()
         if spec.name != SOURCE
     }
-    sources = [
-        FoundSource(
-            name, settings.sources[name].description, _files(name, one.files, catalog if exists else None)
-        )
-        for name, one in discovered.items()
-    ]
+    known = catalog if catalog.exists() else None
+    looked = {name: _files(name, one.files, known) for name, one in discovered.items()}
     unread = find_unread(catalog, settings, home=home, repositories=finder, seeded=discovered.values())
-    return Survey(
-        found,
-        other,
-        tuple(one for one in sources if one.amount.files),
+    return FoundFiles(
+        tuple(
+            FoundSource(name, settings.sources[name].description, _amount(files))
+            for name, files in looked.items()
+            if files
+        ),
         finder.search.repositories,
         finder.search.cut,
-        tuple(one for one in unread if one.what != SOURCE),
+        tuple(unread),
+        {name: [one for one in files if one[2] != "read"] for name, files in looked.items()},
     )
+
+
+def all_unread(settings: Settings, catalog: Catalog, places: Places) -> tuple[list[Unread], str]:
+    """Return all files that the memory does not hold, with why, and why there may be more repositories.
+
+    New files of enabled sources come first, then those that could not be read, then what no source reads.
+    """
+    found = survey_files(settings, catalog, home=places.home)
+    left = dict(found.left)
+    transcripts = settings.sources.get(SOURCE)
+    if transcripts is not None and transcripts.enabled:
+        sessions = _sessions(transcripts, settings, catalog if catalog.exists() else None, places)
+        left[SOURCE] = [one for files in sessions.values() for one in files]
+    rows = []
+    for state, why in (("new", NEW), ("failed", FAILED)):
+        for name, files in left.items():
+            sizes = {path: size for path, size, its in files if its == state}
+            if sizes:
+                shown = tuple(quoted(one, places.home) for one in largest(sizes, found.repositories))
+                command = f"ragmem seed --source {name}"
+                rows.append(Unread(name, len(sizes), sum(sizes.values()), False, command, why, shown))
+    return [*rows, *found.unread], found.cut
 
 
 def _state(desk: ConnectContext, assistant: Assistant) -> Connected:
@@ -144,18 +199,18 @@ def _state(desk: ConnectContext, assistant: Assistant) -> Connected:
     return "plug-in" if state == "no" and find_plugin(assistant, desk.places) else state
 
 
-def _files(source: str, files: Iterable[Path], catalog: Catalog | None) -> Amount:
+def _files(source: str, files: Iterable[Path], catalog: Catalog | None) -> list[FoundFile]:
     seen = catalog.files.seen_files(source) if catalog else {}
-    known = {path: (one.size, one.modified_ns) for path, one in seen.items()}
-    return _amount(files, lambda path, size, modified_ns: known.get(str(path)) == (size, modified_ns))
+    known = {path: (one.size, one.modified_ns) for path, one in seen.items() if one.rules != UNREADABLE}
+    return _look(files, seen, lambda path, size, modified_ns: known.get(str(path)) == (size, modified_ns))
 
 
 def _sessions(
-    spec: SourceSpec, settings: Settings, catalog: Catalog | None, places: Places, *, home: Path
-) -> tuple[dict[str, Amount], Amount]:
-    """Return assistant -> its sessions, and those of no assistant."""
+    spec: SourceSpec, settings: Settings, catalog: Catalog | None, places: Places
+) -> dict[str, list[FoundFile]]:
+    """Return assistant -> its sessions; "" -> those of no assistant."""
     files: dict[str, list[Path]] = {}
-    for path in find_files(spec, home=home, settings=settings).files:
+    for path in find_files(spec, home=places.home, settings=settings).files:
         files.setdefault(_assistant_of(path, places), []).append(path)
     read = {one.path: one for one in catalog.transcripts.all()} if catalog else {}
     rules = rules_of(settings)
@@ -164,9 +219,8 @@ def _sessions(
         # Whether its last exchange has ended meanwhile does not matter here.
         return is_current(read.get(show(path)), size=size, modified_ns=modified_ns, rules=rules, ended=False)
 
-    amounts = {name: _amount(paths, is_read) for name, paths in files.items()}
-    other = amounts.pop("", Amount())
-    return amounts, other
+    seen = catalog.files.seen_files(SOURCE) if catalog else {}
+    return {name: _look(paths, seen, is_read) for name, paths in files.items()}
 
 
 def _assistant_of(path: Path, places: Places) -> str:
@@ -182,14 +236,31 @@ def _assistant_of(path: Path, places: Places) -> str:
     return ""
 
 
-def _amount(paths: Iterable[Path], is_read: Callable[[Path, int, int], bool]) -> Amount:
-    files = size = new = new_bytes = 0
+def _look(
+    paths: Iterable[Path], seen: Mapping[str, SeenFile], is_read: Callable[[Path, int, int], bool]
+) -> list[FoundFile]:
+    looked: list[FoundFile] = []
     for path in paths:
         try:
-            length, modified_ns = size_and_time(path, path.stat())
+            size, modified_ns = size_and_time(path, path.stat())
         except OSError:  # it has gone since
             continue
-        files, size = files + 1, size + length
-        if not is_read(path, length, modified_ns):
-            new, new_bytes = new + 1, new_bytes + length
-    return Amount(files, size, new, new_bytes)
+        tried = seen.get(str(path))
+        record = (tried.size, tried.modified_ns, tried.rules) if tried else None
+        state: FileState = "new"
+        # Nothing is in an empty file, and a name that is no UTF-8 has no place in the catalog.
+        if is_read(path, size, modified_ns) or not size:
+            state = "read"
+        elif show(path) != str(path) or record == (size, modified_ns, UNREADABLE):
+            state = "failed"
+        looked.append((path, size, state))
+    return looked
+
+
+def _amount(files: Iterable[FoundFile]) -> Amount:
+    sizes: dict[FileState, list[int]] = {"read": [], "new": [], "failed": []}
+    for _, size, state in files:
+        sizes[state].append(size)
+    new = sizes["new"]
+    count = sum(map(len, sizes.values()))
+    return Amount(count, sum(map(sum, sizes.values())), len(new), sum(new), len(sizes["failed"]))

@@ -1,4 +1,4 @@
-# ruff: noqa: E501, RUF001
+# ruff: noqa: E501
 """Texts with one secret each, as notes, chats, configurations and terminals show them.
 
 They were written before the rules were read, by who knew only what docs/secrets.md says, to measure what the rules do

@@ -139,6 +139,59 @@ def test_the_impact_of_unknown_code_is_refused_with_the_next_step(api):
     assert "ragmem ingest --code" in response.json()["hint"]
 
 
+def test_what_was_not_read_is_listed_with_why_and_the_command_that_reads_it(
+    open_memory, connect, tmp_path, monkeypatch
+):
+    monkeypatch.delenv("CODEX_HOME", raising=False)
+    for name, content in {
+        ".claude/CLAUDE.md": b"Run the tests before a commit.",
+        ".codex/AGENTS.md": b"\x00\x01",
+        "Documents/tide.pdf": b"%PDF",
+    }.items():
+        (tmp_path / name).parent.mkdir(parents=True)
+        (tmp_path / name).write_bytes(content)
+    memory = open_memory()
+    with connect(memory) as client:
+        before = ok(client.get("/v1/memory/unread"))["unread"]
+    memory.seed()
+    (tmp_path / ".claude" / "CLAUDE.md").write_text("Run the linter before a commit.")
+    with connect(memory) as client:
+        after = ok(client.get("/v1/memory/unread"))["unread"]
+
+    commands = ["ragmem seed --source instructions", "ragmem seed --source documents"]
+    assert [(one["files"], one["command"]) for one in before] == [(2, commands[0]), (1, commands[1])]
+    new, failed, documents = after
+    assert [one["files"] for one in after] == [1, 1, 1]
+    assert "no seed has read them as they are now" in new["reason"]
+    assert "could not read them" in failed["reason"]
+    assert (documents["places"], documents["bytes"]) == (["~/Documents/tide.pdf"], 4)
+    assert all("\x00" not in str(one) for one in after)
+
+
+def test_the_progress_of_a_seed_is_told_while_it_runs_and_not_afterwards(open_memory, connect, tmp_path):
+    (tmp_path / ".claude" / "agent-memory").mkdir(parents=True)
+    for number in range(3):
+        path = tmp_path / ".claude" / "agent-memory" / f"tide-{number}.md"
+        path.write_text(f"Read tide table {number} because the harbour needs it.")
+    asked = []
+    with connect(open_memory()) as client:
+
+        class Asking:
+            def begin(self, label, total, *, unit=""):
+                asked.append(ok(client.get("/v1/memory/progress")))
+
+            def advance(self, steps=1, *, told=""):
+                pass
+
+        open_memory().seed(progress=Asking())
+        after = ok(client.get("/v1/memory/progress"))
+    words = next(one for one in asked if one["operation"]["phase"] == "seed")
+    vectors = next(one for one in asked if one["operation"]["phase"] == "vectors")
+    assert (words["operation"]["name"], words["operation"]["total"], words["memories"]) == ("seed", 3, 0)
+    assert (vectors["memories"], vectors["pending"], vectors["indexed"]) == (3, 3, 0)
+    assert after == {"operation": None, "memories": 3, "indexed": 3, "pending": 0}
+
+
 EMPTY = [
     "memories",
     "graph",
@@ -148,6 +201,8 @@ EMPTY = [
     "gc/runs",
     "stats",
     "sources",
+    "unread",
+    "progress",
     "projects",
     "timeline",
     "log",

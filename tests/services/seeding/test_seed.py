@@ -173,10 +173,10 @@ def test_progress_ends_where_it_said_it_would(memory):
     totals: list[int] = []
 
     class Counting:
-        def begin(self, label: str, total: int) -> None:
+        def begin(self, label: str, total: int, *, unit: str = "") -> None:
             totals.append(total)
 
-        def advance(self, done: int = 1) -> None:
+        def advance(self, done: int = 1, *, told: str = "") -> None:
             steps.append(done)
 
     # Each file is read, and each memory with a signal gets vectors once.

@@ -79,6 +79,8 @@ def test_what_was_seen_and_not_read_is_told_with_its_command(inside, home):
         "bytes": size,
         "more": False,
         "command": "ragmem seed --source transcripts",
+        "reason": "its source is turned off, because it may hold gigabytes",
+        "places": ["~/.codex/sessions/2026/01/02/rollout-x.jsonl"],
     }
     assert inside("seed", "--quiet").stderr == ""
     assert inside("seed", "--source", "claudemds").stderr == ""

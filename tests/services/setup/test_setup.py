@@ -235,13 +235,98 @@ def test_an_interrupted_setup_goes_on_where_it_was(home, ragmem):
     said = running.communicate()[1].decode()
     assert running.returncode == 130
     assert "run the same command again to go on" in said
-    assert not (home / ".claude" / "settings.json").exists()
+    # Connecting comes first: reading may take an hour.
+    assert (home / ".claude" / "settings.json").exists()
 
     done = ragmem("setup", "--yes")
 
-    assert (done.returncode, "connected Claude Code" in done.stdout) == (0, True), done.stderr
+    assert (done.returncode, "connected Claude Code" in done.stdout) == (0, False), done.stderr
     stored = json.loads(ragmem("inspect", "--json").stdout)["catalog"]
     assert stored["source"] == {"transcripts": MANY}
+
+
+def test_the_latest_sessions_answer_before_the_older_ones_are_read(home, ragmem):
+    many_transcripts(home)
+
+    shown = ragmem("setup", "--yes").stdout
+
+    order = (
+        "connected Claude Code",
+        "Your last decision is:",
+        "Older sessions are read now",
+        "read sessions:",
+    )
+    assert [shown.index(one) for one in order] == sorted(shown.index(one) for one in order)
+    assert shown.count("What did I decide last?") == 1
+
+
+def test_a_file_that_cannot_be_read_is_named_and_no_setup_waits_for_it(home, ragmem):
+    no_git(home)
+    put(home / ".gemini" / "GEMINI.md", "Answer in short sentences.").chmod(0o644)
+    broken = home / ".claude" / "CLAUDE.md"
+    broken.write_bytes(b"\x00\x01\x02 no text")
+    put(home / ".claude" / "projects" / "-x" / "none.jsonl", "no session of anything\n")
+    put(home / ".claude" / "projects" / "-x" / "empty.jsonl")
+
+    first = ragmem("setup", "--yes", "--no-connect")
+    assert (first.returncode, f"failed: {broken}" in first.stderr) == (3, True)
+    again = ragmem("setup", "--yes", "--no-connect")
+
+    assert (again.returncode, "Everything is set up" in again.stdout) == (0, True)
+    assert "note: 2 files could not be read before; `ragmem seed` tries again" in again.stderr
+    assert str(broken) in ragmem("seed").stderr
+    broken.write_text("Answer in German.")
+    assert "read 1 file" in ragmem("setup", "--dry-run").stdout
+
+
+def test_a_tiny_home_is_told_what_the_memory_itself_takes(home, ragmem):
+    no_git(home)
+    expected = json.loads(ragmem("setup", "--dry-run", "--json").stdout)["plan"]["estimate"]["bytes"]
+    ragmem("setup", "--yes")
+    taken = (home / "memory" / "data" / "memory.db").stat().st_size
+    assert taken < expected < taken * 2
+    (home / "scripts" / "CLAUDE.md").write_text("Run the tests.")
+    later = json.loads(ragmem("setup", "--dry-run", "--json").stdout)["plan"]["estimate"]["bytes"]
+    assert later < expected / 10
+
+
+def test_a_project_is_told_by_the_name_that_it_has_now(home, ragmem):
+    (home / "repos" / "tide" / ".git").mkdir(parents=True)
+    claude(home, home / "repos" / "tide", session(cwd=str(home / "repos" / "tide")))
+    ragmem("setup", "--yes")
+    assert ragmem("projects", "rename", "tide", "Harbour clock").returncode == 0
+    again = ragmem("setup", "--yes")
+    assert "  Harbour clock  " in again.stdout
+    assert "  tide  " not in again.stdout
+
+
+@pytest.mark.parametrize(
+    ("said", "open_still"),
+    [
+        (
+            "Nach langer Diskussion haben wir beschlossen, die Tafeln in SQLite zu halten.",
+            "Wir haben noch nicht entschieden, wo die Karten liegen.",
+        ),
+        (
+            "Nous avons décidé de garder les tables de marées dans SQLite.",
+            "Nous n'avons pas encore décidé où mettre les cartes.",
+        ),
+        (
+            "Hemos decidido guardar las tablas de mareas en SQLite.",
+            "Todavía no hemos decidido dónde guardar los mapas.",
+        ),
+        ("Decidimos manter as tábuas de marés em SQLite.", "Ainda não decidimos onde guardar os mapas."),
+        ("Мы решили хранить таблицы приливов в SQLite.", "Мы решили проблему карт сегодня утром."),
+        ("我们决定把潮汐表保存在 SQLite 中。", "我们还没有决定把地图放在哪里。"),
+        ("潮汐表はSQLiteに保存することに決めました。", "地図をどこに保存するかはまだ決めていません。"),
+    ],
+    ids=["de", "fr", "es", "pt", "ru", "zh", "ja"],
+)
+def test_what_was_decided_is_found_in_other_languages(said, open_still, home, ragmem):
+    (home / "repos").mkdir()
+    claude(home, home / "repos", session("5e55-1", said=said), session("5e55-2", said=open_still))
+    answer = json.loads(ragmem("setup", "--yes", "--json", "--no-connect").stdout)["answer"]
+    assert (answer["about"], [line["text"] for line in answer["lines"]]) == ("decisions", [said])
 
 
 def test_versions_come_from_where_a_program_is_installed_or_what_it_says(home, ragmem, monkeypatch):

@@ -9,7 +9,7 @@ import { memoryHref, WithPanel } from "../memory";
 import { Ago, Card, Confirm, Empty, ErrorLine, Meter, Skeleton } from "../parts/basics";
 import { say, sayProblem } from "../parts/toast";
 import { href, useRoute } from "../route";
-import type { Check, Health as Examined, Injection, LogEntry, Project, ProjectChanged, Source, Stats } from "../shapes";
+import type { Check, Health as Examined, Injection, LogEntry, Project, ProjectChanged, Source, Stats, Unread } from "../shapes";
 
 export function Health(): JSX.Element {
   const { values } = useRoute();
@@ -20,6 +20,7 @@ export function Health(): JSX.Element {
         <div class="health-columns">
           <div>
             <Sources />
+            <NotRead />
             <ProjectList />
           </div>
           <div>
@@ -62,7 +63,9 @@ function Home(): JSX.Element {
 
 function Sources(): JSX.Element {
   const { data, problem, reload } = useGet<{ sources: Source[] }>("/v1/memory/sources");
-  const sources = [...(data?.sources ?? [])].sort((one, other) => other.memories - one.memories);
+  const all = [...(data?.sources ?? [])].sort((one, other) => other.memories - one.memories);
+  const sources = all.filter((one) => one.memories);
+  const others = all.filter((one) => !one.memories);
   const most = Math.max(1, ...sources.map((one) => one.memories));
   return (
     <Card title="Sources">
@@ -74,14 +77,14 @@ function Sources(): JSX.Element {
             <tr>
               <th scope="col">source</th>
               <th scope="col" class="end">memories</th>
-              <th scope="col">share</th>
+              <th scope="col" class="bar">share</th>
               <th scope="col">newest</th>
               <th scope="col">read as</th>
             </tr>
           </thead>
           <tbody>
             {sources.map((one) => (
-              <tr key={one.source} class={one.memories ? "" : "faint"}>
+              <tr key={one.source}>
                 <th scope="row">
                   <a href={href("search", { source: one.source })} title={one.globs.join("\n")}>{one.source}</a>
                 </th>
@@ -97,9 +100,48 @@ function Sources(): JSX.Element {
           </tbody>
         </table>
       )}
+      {others.length > 0 && (
+        <details>
+          <summary>{counted(others.length, "source")} without a memory</summary>
+          <p class="meta">
+            {others.map((one) => (
+              <span key={one.source} title={one.globs.join("\n")}>
+                {one.source}{one.enabled === false && " (off)"}
+              </span>
+            ))}
+          </p>
+        </details>
+      )}
       <p class="quiet small">
         <code>ragmem seed</code> brings them up to date; <code>sources.toml</code> says what is read.
       </p>
+    </Card>
+  );
+}
+
+/** What lies on this machine and is not in the memory: why, and what to type for it. */
+function NotRead(): JSX.Element {
+  const { data, problem, reload } = useGet<Unread>("/v1/memory/unread");
+  return (
+    <Card title="Not read" aside={data && <span class="quiet">looked <Ago at={data.looked_at} /></span>}>
+      {problem && <ErrorLine problem={problem} retry={reload} />}
+      {!data && !problem && <Skeleton lines={4} />}
+      {data && !data.unread.length && <p class="quiet">All files that ragmem knows of are read.</p>}
+      <ul class="told-list">
+        {(data?.unread ?? []).map((one) => (
+          <li key={`${one.what} ${one.reason}`}>
+            <strong>{one.what}</strong>
+            <p>{one.reason}</p>
+            <p class="meta">
+              <span>{one.more && "more than "}{counted(one.files, "file")}</span>
+              {one.bytes > 0 && <span>{bytes(one.bytes)}</span>}
+              {one.places.map((place) => <span key={place} class="path">{place}</span>)}
+            </p>
+            <code class="command">{one.command}</code>
+          </li>
+        ))}
+      </ul>
+      {data?.cut && <p class="quiet small">There may be more repositories: {data.cut}</p>}
     </Card>
   );
 }

@@ -1,8 +1,19 @@
-"""Translate German and French dates into English, because the date parser knows only English."""
+"""Translate dates of other languages into English, because the date parser knows only English.
+
+The rules for German and French are here, those of further languages in `date_phrases`.
+"""
 
 import re
+import unicodedata
 from collections.abc import Callable, Sequence
 from functools import cache
+
+from ragmem.domain.retrieval.date_words import (
+    ENGLISH_DATE_START,
+    ENGLISH_MONTH,
+    ENGLISH_WEEKDAY,
+    ENGLISH_YEAR,
+)
 
 _UNITS = {
     "minute": "minute", "minuten": "minute", "stunde": "hour", "stunden": "hour", "tag": "day", "tage": "day",
@@ -68,7 +79,7 @@ _IN_A_MONTH = "(?:" + "|".join(
 ) + ")"  # fmt: skip
 """The text before the name of a month that has other meanings."""
 
-HINT = re.compile(
+_HINT = re.compile(
     rf"\b(?:vor)?gestern\b|\bheute\b|\b(?:avant-)?hier\b|aujourd|\buhr\b|\d\s?h\b|\d\s?h\d\d|\bkw\s?\d|\bsoir\b"
     rf"|(?:letzte|vergangene|voriger?|vorletzte|diese)[nrsm]?\s|derni[eè]re?s?\b|\b(?:cet?|cette)\s"
     rf"|\b(?:{'|'.join([*WEEKDAYS, *MONTHS, *_SEASONS])})|\b\d\d?\.\s?(?:woche|kalenderwoche|quartal)"
@@ -76,7 +87,34 @@ HINT = re.compile(
     r"|\b(?:vor|il y a)\s\S+(?:\s\S+)?\s(?:minute|stunde|tag|woche|monat|jahr|heure|jour|mois|an)",
     re.IGNORECASE,
 )
-"""Every date in these languages matches this; most questions do not."""
+"""Every date in German and French matches this; most questions do not."""
+
+_STARTS = frozenset(
+    # Spanish, Portuguese, Italian, Dutch, and the words before a year
+    "ano ant aye est hoy hoj ont ava ier ogg sta lal alt noi sem set mes m\xeas ann a\xf1o dia d\xeda gio "
+    "hor ora ore min pas sco fin fim lun mar mi\xe9 mie jue vie s\xe1b sab dom seg ter qua qui sex "
+    "mer ven ene feb fev gen mag mai may m\xe4r abr apr jun jul giu lug ago sep oct out ott nov dic "
+    "dez jan van gis eer dag wee wek maa jaa uur gel vor afg mei aug okt din woe don vri zat zon que "
+    "ult \xfalt dec en em nel at\xe9 dal hac h\xe1 ha".split()
+)
+"""The first letters of the words of dates; few English words begin with them."""
+
+_START = re.compile(r"\b[^\W\d_]{2,3}")
+_SINCE = re.compile(r"\b(?:desde|hasta|sinds|vanaf)\s", re.IGNORECASE)
+_OTHER_SCRIPT = re.compile("[\u0430-\u044f\u0451\u3040-\u30ff\u3400-\u9fff]", re.IGNORECASE)
+
+
+def has_hint(text: str) -> bool:
+    """Tell whether a text may have a date of another language than English; most questions have none."""
+    return bool(_HINT.search(text) or _has_further_hint(text))
+
+
+def _has_further_hint(text: str) -> bool:
+    """Tell whether a text may have a date in one of the languages of `date_phrases`."""
+    if not text.isascii() and _OTHER_SCRIPT.search(text):
+        return True
+    starts = _START.findall(unicodedata.normalize("NFC", text).lower())
+    return not _STARTS.isdisjoint(starts) or _SINCE.search(text) is not None
 
 
 def _any(words: Sequence[str] | dict[str, str]) -> str:
@@ -84,9 +122,17 @@ def _any(words: Sequence[str] | dict[str, str]) -> str:
 
 
 def translate_dates(text: str) -> str:
-    """Return a text with its German and French dates in English."""
-    if not HINT.search(text):
-        return text
+    """Return a text with the dates of other languages in English.
+
+    A text in English is read for German and French dates, and else only for those in its own language.
+    """
+    further = text
+    if _has_further_hint(text):
+        from ragmem.domain.retrieval.date_phrases import translate  # noqa: PLC0415 - few questions need it
+
+        further = translate(text)
+    if further != text or not _HINT.search(text):
+        return further
     for pattern, replaced in _rules():
         text = pattern.sub(replaced, text)
     return text
@@ -95,18 +141,12 @@ def translate_dates(text: str) -> str:
 @cache
 def _rules() -> tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str] | str], ...]:
     month, day, season = _any(MONTHS), _any(WEEKDAYS), _any(_SEASONS)
-    english = "(?:January|February|March|April|May|June|July|August|September|October|November|December)"
-    weekday = "(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day"
+    english, weekday, year, said = ENGLISH_MONTH, ENGLISH_WEEKDAY, ENGLISH_YEAR, ENGLISH_DATE_START
     number = rf"(?:\d{{1,3}}|{_any(_NUMBERS)})"
     unit = _any(_UNITS)
     nth = "|".join(pattern for _, pattern in _ORDINALS)
-    year = r"(?:19|20)\d\d"
     part = _any(_PARTS)
     late = "(?:letzte|vergangene|vorige)[nrsm]?"
-    said = (
-        rf"(?:(?:the\s)?\d{{1,2}}\b|{english}|{weekday}|yesterday|today|the day before|last\s|this\s|week\s\d"
-        rf"|early\s|mid\s|late\s|{year}|Q\d|first\s|second\s|third\s|fourth\s|fifth\s|\d+\s\w+\sago)"
-    )
 
     def lookup(table: dict[str, str], group: int | str = 1) -> Callable[[re.Match[str]], str]:
         return lambda found: table[found[group].lower()]

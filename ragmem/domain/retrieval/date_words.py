@@ -203,6 +203,22 @@ FOLLOWS = (
 ENDS = r"\s{0,3}[?.!]{0,3}\s{0,3}$"
 ONWARDS = r"\s{1,3}(?:on|onwards?|(?:until|till|to)\s{1,3}(?:now|today))\b"
 
+ENGLISH_MONTH = "(?:January|February|March|April|May|June|July|August|September|October|November|December)"
+ENGLISH_WEEKDAY = "(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day"
+ENGLISH_YEAR = _YEAR
+ENGLISH_DATE_START = (
+    rf"(?:(?:the\s)?\d{{1,2}}\b|{ENGLISH_MONTH}|{ENGLISH_WEEKDAY}|yesterday|today|the day before|last\s"
+    rf"|this\s|week\s\d|early\s|mid\s|late\s|{_YEAR}|Q\d|first\s|second\s|third\s|fourth\s|fifth\s|\d+\s\w+\sago)"
+)
+"""The beginning of a date that was translated from another language."""
+
+ENGLISH_DATE = (
+    rf"(?:(?:early |mid |late )?(?:\d{{1,2}} )?{ENGLISH_MONTH}(?: {_YEAR})?|{_YEAR}|yesterday|today"
+    rf"|the day before yesterday|(?:last|this) (?:week|month|year|weekend)|the \w+ before last"
+    rf"|{ENGLISH_WEEKDAY}|\d+ \w+s ago)\b,?"
+)
+"""A date that was translated from another language."""
+
 
 @cache
 def compile_once(pattern: str) -> re.Pattern[str]:

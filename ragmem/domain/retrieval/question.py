@@ -8,6 +8,7 @@ from ragmem.domain.retrieval.question_dates import TO_LOWER, Dates, find_dates, 
 from ragmem.domain.text.identifiers import identifiers, paths
 from ragmem.domain.text.keywords import is_stop_word
 from ragmem.domain.text.spans import Span, time_match
+from ragmem.domain.text.words import fold_words
 from ragmem.frozen import dataclass
 
 __all__ = ["Query", "parse", "time_match"]
@@ -122,6 +123,23 @@ _GENERAL_WORDS = frozenset(
 )
 """Words of a question for everything at a time: "what happened last week", "notes of 3 May"."""
 
+_GENERAL_WORDS_ABROAD = frozenset(
+    # Spanish, Portuguese, Italian, Dutch and Russian without accents, beside their function words
+    "paso pasaron ocurrio sucedio hice hiciste hizo hicimos hecho trabaje trabajamos trabajado notas "
+    "nota anote anotamos escribi escribimos escrito resumen novedades aconteceu aconteceram ocorreu "
+    "fiz fizemos feito trabalhei trabalhamos anotei escrevi escrevemos resumo anotacoes novidades "
+    "cosa ho abbiamo successo succede accaduto fatto feci scritto lavorato annotato note appunti "
+    "riassunto novita gebeurde gebeurd deed deden gedaan geschreven genoteerd gewerkt notities "
+    "samenvatting aantekeningen nieuws heb er произошло случилось было делал делала делали сделал сделала "
+    "сделали сделано написал написала написали писал писала записал записала работал работала "
+    "работали заметки записи итоги новости".split()
+)
+_GENERAL_EAST_ASIAN = re.compile(
+    "(?:发生|發生|什么|什麼|了|过|過|我们|我們|我|做|写|寫|工作|记录|記錄|笔记|筆記|总结|總結|一下|事情|事|哪些|有|的|都|在|是|吗|呢"
+    "|怎么|怎麼|新|消息|何|なに|が|を|は|に|も|の|あった|ありました|あり|起きた|起きました|起こった|した|しました|やった|やりました|私|僕|俺"
+    "|たち|書いた|書きました|こと|出来事|メモ|ノート|まとめ|か|どんな|でした|です|私達)+"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Query:
@@ -182,7 +200,7 @@ def parse(text: str, *, now: datetime, zone: tzinfo | None = None) -> Query:
     spoken = _PHRASE.sub(" ", _CODE.sub(" ", whole)) if plain else ""
     asking = _question_part(spoken)
     # Most questions name no date; skip the search for them.
-    has_date = date_words.HINT.search(spoken.translate(TO_LOWER)) or date_languages.HINT.search(spoken)
+    has_date = date_words.HINT.search(spoken.translate(TO_LOWER)) or date_languages.has_hint(spoken)
     dates = find_dates(spoken, now=now, zone=zone) if has_date else Dates()
     times = dates.spans
     return Query(
@@ -196,7 +214,9 @@ def parse(text: str, *, now: datetime, zone: tzinfo | None = None) -> Query:
         pasted_error=pasted,
         times=times,
         days=dates.days,
-        only_times=bool(times) and not phrases and _has_only_stop_words(without_dates(spoken, now=now)),
+        only_times=bool(times)
+        and not phrases
+        and _has_only_stop_words(without_dates(spoken, now=now), spoken),
         wants_history=any(found["purpose"] is None for found in _HISTORY.finditer(asking)),
         wants_newest=_NEWEST.search(asking) is not None,
         asks_when=_WHEN.search(asking) is not None,
@@ -204,11 +224,21 @@ def parse(text: str, *, now: datetime, zone: tzinfo | None = None) -> Query:
     )
 
 
-def _has_only_stop_words(text: str) -> bool:
-    return all(
-        is_stop_word(word) or word in _GENERAL_WORDS
-        for word in (found.lower().replace("\u2019", "'") for found in _WORD.findall(text))
-    )
+def _has_only_stop_words(rest: str, whole: str) -> bool:
+    """Tell whether the rest of a question without its dates is in words for everything."""
+    words = [found.lower().replace("\u2019", "'") for found in _WORD.findall(rest)]
+    words = [word for word in words if not is_stop_word(word) and word not in _GENERAL_WORDS]
+    if not words:
+        return True
+    from ragmem.domain.retrieval.date_phrases import EAST_ASIAN, language_of  # noqa: PLC0415 - few need it
+    from ragmem.domain.text.language import function_words  # noqa: PLC0415
+
+    if (language := language_of(whole)) is None:
+        return False
+    if language == EAST_ASIAN:
+        return all(map(_GENERAL_EAST_ASIAN.fullmatch, words))
+    general = function_words()[language] | _GENERAL_WORDS_ABROAD
+    return general.issuperset(fold_words(" ".join(words)))
 
 
 def _question_part(spoken: str) -> str:

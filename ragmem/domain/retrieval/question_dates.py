@@ -66,8 +66,8 @@ def find_dates(text: str, *, now: datetime, zone: tzinfo | None = None) -> Dates
 
     A day or month without a year is in the only year of the question, else the last one that has begun. A
     relative date ("last week") beside an absolute one is ignored, because it is relative to that date. A span
-    is open after before, until, after or since. Languages are English, German, French and ISO 8601; ambiguous
-    numbers are not dates. Returns nothing for more than six dates.
+    is open after before, until, after or since. English, ISO 8601 and the languages of `date_languages` are
+    read; ambiguous numbers are not dates. Returns nothing for more than six dates.
 
     Days are those of the time zone of `now`. A time of day without a zone is one in `zone` (None: that of
     `now`), and also the same time in the zone of `now`, which times stored without a zone have.

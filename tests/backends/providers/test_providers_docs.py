@@ -27,7 +27,9 @@ def test_each_snippet_lacks_nothing_but_a_key(tables):
 
     assert opened
     for models in opened:
-        assert [line for line in models.check() if "there is no key" not in line] == []
+        # Neither a key nor a model of the hub is on the machine of a test.
+        absent = re.compile("there is no key|is not on this machine")
+        assert [line for line in models.check() if not absent.search(line)] == []
         models.close()
 
 
@@ -40,7 +42,8 @@ def options_of(name, table):
 
 
 def test_the_table_has_every_provider():
-    assert set(re.findall(r"^\| `(\w+)` \|", PAGE, re.MULTILINE)) == PROVIDERS
+    section = PAGE.partition("\n## Providers\n")[2].partition("\n## ")[0]
+    assert set(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)) == PROVIDERS
 
 
 @pytest.mark.parametrize("name", sorted(PROVIDERS))

@@ -14,6 +14,7 @@ from ragmem.domain.retrieval.date_words import (
     ENGLISH_WEEKDAY,
     ENGLISH_YEAR,
 )
+from ragmem.domain.text.language import ENGLISH, detect
 
 _UNITS = {
     "minute": "minute", "minuten": "minute", "stunde": "hour", "stunden": "hour", "tag": "day", "tage": "day",
@@ -114,7 +115,8 @@ def _has_further_hint(text: str) -> bool:
     if not text.isascii() and _OTHER_SCRIPT.search(text):
         return True
     starts = _START.findall(unicodedata.normalize("NFC", text).lower())
-    return not _STARTS.isdisjoint(starts) or _SINCE.search(text) is not None
+    possible = not _STARTS.isdisjoint(starts) or _SINCE.search(text) is not None
+    return possible and detect(text) != ENGLISH
 
 
 def _any(words: Sequence[str] | dict[str, str]) -> str:

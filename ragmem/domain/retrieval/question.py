@@ -7,6 +7,7 @@ from ragmem.domain.retrieval import date_languages, date_words
 from ragmem.domain.retrieval.question_dates import TO_LOWER, Dates, find_dates, without_dates
 from ragmem.domain.text.identifiers import identifiers, paths
 from ragmem.domain.text.keywords import is_stop_word
+from ragmem.domain.text.language import ENGLISH, detect, function_words
 from ragmem.domain.text.spans import Span, time_match
 from ragmem.domain.text.words import fold_words
 from ragmem.frozen import dataclass
@@ -228,10 +229,9 @@ def _has_only_stop_words(rest: str, whole: str) -> bool:
     """Tell whether the rest of a question without its dates is in words for everything."""
     words = [found.lower().replace("\u2019", "'") for found in _WORD.findall(rest)]
     words = [word for word in words if not is_stop_word(word) and word not in _GENERAL_WORDS]
-    if not words:
-        return True
+    if not words or detect(whole) == ENGLISH:
+        return not words
     from ragmem.domain.retrieval.date_phrases import EAST_ASIAN, language_of  # noqa: PLC0415 - few need it
-    from ragmem.domain.text.language import function_words  # noqa: PLC0415
 
     if (language := language_of(whole)) is None:
         return False

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragmem.domain.text.language import detect, function_words, is_foreign
+from ragmem.domain.text.words import fold_words
 
 SENTENCES = {
     "en": "The worker keeps a lock on the table while the job is running, so the second one waits.",
@@ -85,3 +86,8 @@ def test_names_and_code_in_latin_letters_do_not_hide_another_script():
 @given(st.text(max_size=300))
 def test_any_text_has_a_known_language_or_none(text):
     assert detect(text) in {None, "ja", "ko", "zh", "th", "he", "ta", *function_words()}
+
+
+def test_function_words_are_written_as_texts_are_read():
+    for words in function_words().values():
+        assert all(fold_words(word) == [word] for word in words)

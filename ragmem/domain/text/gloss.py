@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
 from pathlib import Path
 
-from ragmem.domain.text.language import ENGLISH, detect, function_words
+from ragmem.domain.text.language import detect, function_words
 from ragmem.domain.text.stemming import stem_in
 from ragmem.domain.text.words import fold_words, is_unspaced
 
@@ -136,6 +136,4 @@ def _pieces(run: str) -> Iterator[str]:
 def in_english(text: str) -> str:
     """Return the gloss of a text in another language; an English text, or one of no language, as it is."""
     language = detect(text)
-    if language is None or language == ENGLISH or language not in glossaries():
-        return text
-    return gloss(text, language) or text
+    return text if language not in glossaries() else gloss(text, language) or text

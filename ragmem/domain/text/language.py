@@ -101,9 +101,15 @@ def detect(text: str) -> str | None:
     return _by_words(fold_words(text), _latin(), own)
 
 
+def foreign_language(text: str) -> str | None:
+    """Return the ISO 639-1 code of a text's language; None for English, and where it cannot be told."""
+    language = detect(text)
+    return None if language == ENGLISH else language
+
+
 def is_foreign(text: str) -> bool:
     """Tell whether a text is surely in another language than English."""
-    return detect(text) not in {None, ENGLISH}
+    return foreign_language(text) is not None
 
 
 def _rank(code: str) -> int:

@@ -1,5 +1,6 @@
 """BM25 over the postings of a question's words: of chunks, and of memories taken as one text."""
 
+import itertools
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -103,8 +104,8 @@ def rank_chunks(
 
 def _of_words(connection: Connection, corpus: Corpus, words: Sequence[tuple[int, ...]]) -> list[Found]:
     """Return the postings of words, each of which has one term or several: the most frequent one counts."""
-    found = iter(postings(connection, corpus, [term for terms in words for term in terms]))
-    return [_union([next(found) for _ in terms]) for terms in words]
+    found = postings(connection, corpus, itertools.chain.from_iterable(words))
+    return [_union([found[term] for term in terms]) for terms in words]
 
 
 def _union(found: Sequence[Found]) -> Found:
@@ -125,7 +126,7 @@ def _rarest(
     counted = count_in_largest(connection, corpus, [term for word in longest for term in terms[word]])
     counts = {word: count for word in longest if (count := sum(counted.get(one, 0) for one in terms[word]))}
     unknown = [word for word in longest if word not in counts and not is_pair(word)]
-    known = sorted(counts, key=lambda word: counts[word])
+    known = sorted(counts, key=counts.__getitem__)
     share = round(MAX_TERMS * len(known) / len(longest))
     kept = {*known[: max(share, MAX_TERMS - len(unknown))], *unknown[: MAX_TERMS - share]}
     return {word: term for word, term in terms.items() if word in kept}

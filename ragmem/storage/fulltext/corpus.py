@@ -260,8 +260,8 @@ def identities_of(
     return found
 
 
-def postings(connection: Connection, corpus: Corpus, terms: Sequence[int]) -> list[Found]:
-    """Return the postings of distinct terms in their order; raises StoreDamagedError."""
+def postings(connection: Connection, corpus: Corpus, terms: Iterable[int]) -> dict[int, Found]:
+    """Return term -> its postings, in the order of the terms; raises StoreDamagedError."""
     known = {term: corpus.memo.get(term) for term in terms}
     pieces: dict[int, list[Found]] = {term: [found] for term, (_, found) in known.items()}
     for covered in sorted({covered for covered, _ in known.values()}):
@@ -270,17 +270,17 @@ def postings(connection: Connection, corpus: Corpus, terms: Sequence[int]) -> li
         for place, term, chunks, frequencies in _read_postings(connection, new, asked):
             # As numpy indexes, which would convert them at each use.
             pieces[term].append((chunks + np.intp(new[place].base), frequencies.astype(np.float32)))
-    found = []
-    for term in terms:
-        chunks, frequencies = pieces[term][0]
-        if len(pieces[term]) > 1:
-            chunks = np.concatenate([chunks for chunks, _ in pieces[term]])
-            frequencies = np.concatenate([frequencies for _, frequencies in pieces[term]])
+    found: dict[int, Found] = {}
+    for term, parts in pieces.items():
+        chunks, frequencies = parts[0]
+        if len(parts) > 1:
+            chunks = np.concatenate([chunks for chunks, _ in parts])
+            frequencies = np.concatenate([frequencies for _, frequencies in parts])
         if len(chunks) and int(chunks[-1]) >= len(corpus.lengths):
             raise damage_error("a posting names a chunk that is not there")
         if known[term][0] < len(corpus.parts):
             corpus.memo.put(term, len(corpus.parts), (chunks, frequencies))
-        found.append((chunks, frequencies))
+        found[term] = (chunks, frequencies)
     return found
 
 

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from ragmem.storage.fulltext.terms import Analysed, analyse, foreign_language
+from ragmem.domain.text.language import is_foreign
+from ragmem.storage.fulltext.terms import Analysed, analyse
 from ragmem.storage.sql.batches import batches, marks
 from ragmem.storage.sql.database import Connection, delete_in, select_in
 
@@ -273,17 +274,16 @@ def index_other_languages(connection: Connection) -> None:
 
 def _in_other_languages(connection: Connection, numbers: Sequence[int]) -> list[int]:
     """Return those of the memories that have a chunk in another language than English."""
-    found: dict[int, None] = {}
-    for number in numbers:
-        rows = connection.execute(
+
+    def texts(number: int) -> list[Any]:
+        return connection.execute(
             "SELECT substr(CASE WHEN m.summary <> '' THEN m.summary ELSE m.text END,"
             " CAST(c.begin_at + 1 AS INTEGER), CAST(c.end_at - c.begin_at AS INTEGER))"
             " FROM chunks c JOIN memories m ON m.n = c.memory WHERE c.memory = ?",
             (number,),
         ).fetchall()
-        if any(foreign_language(text) for (text,) in rows):
-            found[number] = None
-    return list(found)
+
+    return [number for number in numbers if any(is_foreign(text) for (text,) in texts(number))]
 
 
 def memories_of(connection: Connection, numbers: Sequence[int]) -> Iterator[Searchable]:

@@ -43,8 +43,7 @@ def find_memories_by_names(
     possible: dict[int, list[str]] = {}
     with database.read() as connection:
         corpus = corpus_of(database, connection)
-        distinct = list({term: None for terms in wanted.values() for term in terms})
-        found = dict(zip(distinct, postings(connection, corpus, distinct), strict=True))
+        found = postings(connection, corpus, (term for terms in wanted.values() for term in terms))
         searched = corpus.searched(projects)
         for name, terms in wanted.items():
             rarest, *others = sorted((found[term][0] for term in terms), key=len)

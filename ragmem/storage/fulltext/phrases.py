@@ -86,8 +86,7 @@ def _chunks_with_words(
     connection: Connection, corpus: Corpus, phrases: Sequence[Words]
 ) -> dict[Words, Array]:
     """Return which chunks have all the words of each phrase."""
-    terms = list({term_of(word): None for words in phrases for word in words})
-    found = dict(zip(terms, postings(connection, corpus, terms), strict=True))
+    found = postings(connection, corpus, (term_of(word) for words in phrases for word in words))
     having: dict[Words, Array] = {}
     for words in phrases:
         having[words] = np.ones(len(corpus.lengths), dtype=bool)

@@ -15,7 +15,7 @@ from ragmem.domain.model import Hit
 from ragmem.domain.secrets.marks import without_marks
 from ragmem.domain.text.gloss import UNSPACED, gloss_run, gloss_word
 from ragmem.domain.text.identifiers import parts
-from ragmem.domain.text.language import ENGLISH, detect, function_words
+from ragmem.domain.text.language import foreign_language, function_words
 from ragmem.domain.text.stemming import has_stemmer, stem_in
 from ragmem.domain.text.words import fold_words, pairs, stem, unspaced_runs
 from ragmem.frozen import dataclass
@@ -108,12 +108,6 @@ def _end_of(uri: str) -> str:
 @lru_cache(maxsize=256)
 def _terms_of_field(text: str, language: str | None) -> Analysed:
     return _terms(text, language)
-
-
-def foreign_language(text: str) -> str | None:
-    """Return the ISO 639-1 code of a text's language; None for English, and where it cannot be told."""
-    language = detect(text)
-    return None if language == ENGLISH else language
 
 
 def _terms(text: str, language: str | None) -> Analysed:

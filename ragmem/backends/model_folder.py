@@ -3,14 +3,17 @@
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeGuard
 
-from ragmem.errors import BackendError
+from ragmem.errors import BackendError, ConfigError
 
 FETCH = "fetch the model again: `ragmem models pull`"
+
+TOKENIZER = ("tokenizer.json", "vocab.txt")
+"""Files of a tokenizer, of which a model needs one; the first is taken."""
 
 SAMPLE_BYTES = 65_536
 """Read from each end of a file; two trainings of one model have files of equal length with other numbers."""
@@ -119,6 +122,43 @@ def read_prompts(folder: Path) -> dict[str, str]:
     if not isinstance(prompts, dict):
         return {}
     return {str(role): text for role, text in prompts.items() if isinstance(text, str)}
+
+
+def read_prefixes(
+    folder: Path, *, model_type: object, query_prefix: str, document_prefix: str
+) -> tuple[str, str]:
+    """Return the prefixes of questions and of texts: those given, else the model's own."""
+    prompts = read_prompts(folder)
+    default = INSTRUCTION if model_type == "qwen3" and "query" not in prompts else ""
+    return (
+        query_prefix or prompts.get("query") or default,
+        document_prefix or prompts.get("document") or prompts.get("passage") or "",
+    )
+
+
+def find_tokenizer(folder: Path) -> Path | None:
+    """Return the file of a model's tokenizer, None if it has none."""
+    return next((folder / file for file in TOKENIZER if (folder / file).is_file()), None)
+
+
+def choose_dimensions(name: str, wanted: int, *, width: int) -> int:
+    """Return the length of the stored vectors: as wanted, else all `width` numbers of the model's.
+
+    Raise ConfigError where more are wanted than there are.
+    """
+    if wanted > width:
+        raise ConfigError(
+            f'dimensions is {wanted}, the vectors of "{name}" have {width}',
+            hint=f"dimensions is at most {width}, or left out",
+        )
+    return wanted or width
+
+
+def make_model_id(name: str, identity: Sequence[object], *, dimensions: int, width: int) -> str:
+    """Return a model's id: its name, a hash of what determines a text's vector, its length if shortened."""
+    digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:12]
+    shortened = f"-{dimensions}d" if dimensions < width else ""
+    return f"{name.rpartition('/')[2]}-{digest}{shortened}"
 
 
 def read_json_file(path: Path) -> Any:

@@ -1,7 +1,5 @@
 """The description of an embedding model, from the small files of its folder; loads nothing."""
 
-import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,14 +9,17 @@ from ragmem.backends.mlx.options import EmbeddingOptions
 from ragmem.backends.mlx.weights import weight_files, weight_problems
 from ragmem.backends.model_folder import (
     FETCH,
-    INSTRUCTION,
+    TOKENIZER,
+    choose_dimensions,
+    find_tokenizer,
     fingerprint,
     first_position,
     is_count,
+    make_model_id,
     read_json_file,
     read_modules,
     read_pooling,
-    read_prompts,
+    read_prefixes,
 )
 from ragmem.errors import BackendError, ConfigError
 
@@ -35,8 +36,6 @@ WINDOW = 4096
 
 FORM = 1
 """Part of every model id; raise it when texts become vectors in another way."""
-
-TOKENIZER = ("tokenizer.json", "vocab.txt")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +73,7 @@ def find_problems(folder: Path) -> list[str]:
         read_config(folder)
     except BackendError as error:
         found.append(str(error))
-    if not any((folder / name).is_file() for name in TOKENIZER):
+    if find_tokenizer(folder) is None:
         found.append(f'"{folder}" has no {" or ".join(TOKENIZER)}')
     return found + weight_problems(folder)
 
@@ -103,11 +102,7 @@ def describe(folder: Path, name: str, options: EmbeddingOptions) -> Description:
     config = read_config(folder)
     family = _choose_family(name, config, options)
     width = int(config["hidden_size"])
-    if options.dimensions > width:
-        raise ConfigError(
-            f'dimensions is {options.dimensions}, the vectors of "{name}" have {width}',
-            hint=f"dimensions is at most {width}, or left out",
-        )
+    dimensions = choose_dimensions(name, options.dimensions, width=width)
     if options.pooling and family == "mlx-embeddings":
         raise ConfigError(
             f'pooling is "{options.pooling}", but mlx-embeddings pools in its own way',
@@ -115,15 +110,14 @@ def describe(folder: Path, name: str, options: EmbeddingOptions) -> Description:
         )
     pooling = "" if family == "mlx-embeddings" else _read_pooling(folder, family, options)
     window = _read_window(folder, config, family, options)
-    dimensions = options.dimensions or width
-    prompts = read_prompts(folder)
-    query = INSTRUCTION if config["model_type"] == "qwen3" and "query" not in prompts else ""
-    document_prefix = options.document_prefix or prompts.get("document") or prompts.get("passage") or ""
-    tokenizer = next(folder / file for file in TOKENIZER if (folder / file).is_file())
-    files = fingerprint([tokenizer, *weight_files(folder)])
+    query_prefix, document_prefix = read_prefixes(
+        folder,
+        model_type=config["model_type"],
+        query_prefix=options.query_prefix,
+        document_prefix=options.document_prefix,
+    )
+    files = fingerprint([*filter(None, [find_tokenizer(folder)]), *weight_files(folder)])
     identity = [FORM, config, files, family, pooling, window, document_prefix]
-    digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:12]
-    shortened = f"-{dimensions}d" if dimensions < width else ""
     return Description(
         name=name,
         folder=folder,
@@ -133,9 +127,9 @@ def describe(folder: Path, name: str, options: EmbeddingOptions) -> Description:
         dimensions=dimensions,
         window=window,
         pooling=pooling,
-        query_prefix=options.query_prefix or prompts.get("query") or query,
+        query_prefix=query_prefix,
         document_prefix=document_prefix,
-        model_id=f"{name.rpartition('/')[2]}-{digest}{shortened}",
+        model_id=make_model_id(name, identity, dimensions=dimensions, width=width),
     )
 
 

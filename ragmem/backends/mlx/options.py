@@ -1,8 +1,9 @@
 """The options of an embedding model on MLX, checked."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
+from typing import Any
 
 from ragmem.errors import ConfigError
 
@@ -36,21 +37,31 @@ class EmbeddingOptions:
 
 def read_options(options: Mapping[str, object]) -> EmbeddingOptions:
     """Return our options and ignore others; raise ConfigError for an invalid value."""
-    for name, choices in (("library", LIBRARIES), ("pooling", POOLINGS)):
-        if options.get(name, "") not in choices:
-            offered = ", ".join(filter(None, choices))
-            raise ConfigError(f'{name} is "{options[name]}"', hint=f"{name} is one of {offered}, or left out")
     return EmbeddingOptions(
-        dimensions=int(read_number(options, "dimensions", whole=True)),
-        query_prefix=str(options.get("query_prefix") or ""),
-        document_prefix=str(options.get("document_prefix") or ""),
-        library=str(options.get("library") or ""),
-        pooling=str(options.get("pooling") or ""),
-        window=int(read_number(options, "window", whole=True)),
-        batch_tokens=int(read_number(options, "batch_tokens", whole=True)),
-        memory_limit_mb=read_number(options, "memory_limit_mb"),
-        idle_s=read_number(options, "idle_s", default=IDLE_S),
+        library=read_choice(options, "library", LIBRARIES), **read_shared_options(options)
     )
+
+
+def read_shared_options(options: Mapping[str, object]) -> dict[str, Any]:
+    """Return the options that each engine of hub models has; raise ConfigError for an invalid value."""
+    return {
+        "dimensions": int(read_number(options, "dimensions", whole=True)),
+        "query_prefix": str(options.get("query_prefix") or ""),
+        "document_prefix": str(options.get("document_prefix") or ""),
+        "pooling": read_choice(options, "pooling", POOLINGS),
+        "window": int(read_number(options, "window", whole=True)),
+        "batch_tokens": int(read_number(options, "batch_tokens", whole=True)),
+        "memory_limit_mb": read_number(options, "memory_limit_mb"),
+        "idle_s": read_number(options, "idle_s", default=IDLE_S),
+    }
+
+
+def read_choice(options: Mapping[str, object], name: str, choices: Sequence[str]) -> str:
+    """Return an option that is one of some words, "" if it is absent; raise ConfigError for another value."""
+    if options.get(name, "") not in choices:
+        offered = ", ".join(filter(None, choices))
+        raise ConfigError(f'{name} is "{options[name]}"', hint=f"{name} is one of {offered}, or left out")
+    return str(options.get(name) or "")
 
 
 def read_number(

@@ -1,7 +1,5 @@
 """The description of an ONNX model, from the small files of its folder; loads nothing."""
 
-import hashlib
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,14 +8,17 @@ from typing import Any, Literal
 
 from ragmem.backends.model_folder import (
     FETCH,
-    INSTRUCTION,
+    TOKENIZER,
+    choose_dimensions,
+    find_tokenizer,
     fingerprint,
     first_position,
     is_count,
+    make_model_id,
     read_json_file,
     read_modules,
     read_pooling,
-    read_prompts,
+    read_prefixes,
 )
 from ragmem.backends.onnx.header import Header, Tensor, read_header
 from ragmem.backends.onnx.options import OnnxOptions
@@ -33,7 +34,6 @@ DEFAULT_WINDOW = 512
 FORM = 1
 """Part of every model id; raise it when texts become vectors in another way."""
 
-TOKENIZER = ("tokenizer.json", "vocab.txt")
 MATRIX = "model.safetensors"
 """The weights of a dense layer, in its folder."""
 
@@ -116,7 +116,7 @@ class Description:
 def find_problems(folder: Path, wanted: str = "") -> list[str]:
     """Return the problems of a model's files, one line each; `wanted` as for `choose_variant`."""
     found = []
-    if not any((folder / name).is_file() for name in TOKENIZER):
+    if find_tokenizer(folder) is None:
         found.append(f'"{folder}" has no {TOKENIZER[0]}')
     try:
         path = _find_graph(folder, wanted)
@@ -177,28 +177,23 @@ def describe(folder: Path, name: str, wanted: str, options: OnnxOptions) -> Desc
             f'"{folder / "config.json"}" does not say hidden_size',
             hint="use an embedding model for texts, with all its files",
         )
-    if options.dimensions > width:
-        raise ConfigError(
-            f'dimensions is {options.dimensions}, the vectors of "{name}" have {width}',
-            hint=f"dimensions is at most {width}, or left out",
-        )
-    dimensions = options.dimensions or width
-    prompts = read_prompts(folder)
-    query = INSTRUCTION if graph.config.get("model_type") == "qwen3" and "query" not in prompts else ""
-    document_prefix = options.document_prefix or prompts.get("document") or prompts.get("passage") or ""
-    tokenizer = next(folder / file for file in TOKENIZER if (folder / file).is_file())
+    dimensions = choose_dimensions(name, options.dimensions, width=width)
+    query_prefix, document_prefix = read_prefixes(
+        folder,
+        model_type=graph.config.get("model_type"),
+        query_prefix=options.query_prefix,
+        document_prefix=options.document_prefix,
+    )
     matrices = [step.folder / MATRIX for step in steps if step.kind == "dense"]
     identity = [
         FORM,
-        fingerprint([tokenizer, *graph.files, *matrices]),
+        fingerprint([*filter(None, [find_tokenizer(folder)]), *graph.files, *matrices]),
         output,
         pooling,
         [(step.kind, step.activation) for step in steps],
         graph.window,
         document_prefix,
     ]
-    digest = hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:12]
-    shortened = f"-{dimensions}d" if dimensions < width else ""
     return Description(
         graph=graph,
         output=output,
@@ -206,9 +201,9 @@ def describe(folder: Path, name: str, wanted: str, options: OnnxOptions) -> Desc
         steps=steps,
         width=width,
         dimensions=dimensions,
-        query_prefix=options.query_prefix or prompts.get("query") or query,
+        query_prefix=query_prefix,
         document_prefix=document_prefix,
-        model_id=f"{name.rpartition('/')[2]}-{digest}{shortened}",
+        model_id=make_model_id(name, identity, dimensions=dimensions, width=width),
     )
 
 

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ragmem.backends.minilm.embedder import available_cores
-from ragmem.backends.mlx.options import IDLE_S, POOLINGS, read_number
-from ragmem.errors import ConfigError
+from ragmem.backends.mlx.options import IDLE_S, read_number, read_shared_options
 
 MOST_THREADS = 8
 """The default maximum: more threads wait for memory, not for a core."""
@@ -37,21 +36,9 @@ class OnnxOptions:
 
 def read_options(options: Mapping[str, object]) -> OnnxOptions:
     """Return our options and ignore others; raise ConfigError for an invalid value."""
-    if options.get("pooling", "") not in POOLINGS:
-        offered = ", ".join(filter(None, POOLINGS))
-        raise ConfigError(
-            f'pooling is "{options["pooling"]}"', hint=f"pooling is one of {offered}, or left out"
-        )
     return OnnxOptions(
         threads=int(read_number(options, "threads", whole=True)) or min(available_cores(), MOST_THREADS),
-        dimensions=int(read_number(options, "dimensions", whole=True)),
-        query_prefix=str(options.get("query_prefix") or ""),
-        document_prefix=str(options.get("document_prefix") or ""),
-        pooling=str(options.get("pooling") or ""),
         output=str(options.get("output") or ""),
-        window=int(read_number(options, "window", whole=True)),
-        batch_tokens=int(read_number(options, "batch_tokens", whole=True)),
-        memory_limit_mb=read_number(options, "memory_limit_mb"),
-        idle_s=read_number(options, "idle_s", default=IDLE_S),
         timeout_s=read_number(options, "query_timeout_s"),
+        **read_shared_options(options),
     )

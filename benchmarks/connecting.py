@@ -160,8 +160,8 @@ def build(catalog: Catalog, model: str, found: Sequence[tuple[str, NDArray[np.fl
             )
             names = sorted({name for every in named.values() for name in every})
             connection.executemany(
-                "INSERT INTO entity_names (project, name, types, form, head, canonical, rule, made_at)"
-                " VALUES (?1, ?2, '', '', ?2, ?2, '', 0) ON CONFLICT DO NOTHING",
+                "INSERT INTO entity_names (project, name, types, form, rule, made_at)"
+                " VALUES (?1, ?2, '', '', '', 0) ON CONFLICT DO NOTHING",
                 [(PROJECT, name) for name in names],
             )
             connection.executemany(

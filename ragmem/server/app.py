@@ -50,6 +50,8 @@ UNAUTHORISED_PER_MINUTE = 600
 """Wrong tokens that are answered with 401, further ones with 429; the right token always works."""
 
 _WARMING = "warm up"
+_WARMING_HITS = 2_000
+"""So many that the vectors which the store compares are read from the database here, and by no question."""
 
 
 def create_app(
@@ -172,8 +174,7 @@ def warm_up(memory: Ragmem, warn: Callable[[str], None]) -> None:
             return
         if (native := memory.store.native) is not None:
             native.native_query(_WARMING, "naive", keywords=[_WARMING], limit=1, project=USER)
-        else:
-            memory.store.search(_WARMING, limit=1)
+        memory.store.search(_WARMING, limit=_WARMING_HITS)
         if problem := memory.vectors.status().problem:
             warn(problem)
     except RagmemError as error:

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 from ragmem.config.settings import ChunkingSettings, Settings, SourceSpec
 from ragmem.domain.model import State
 from ragmem.domain.secrets.redaction import Redactor
-from ragmem.errors import BackendError, NotFoundError
+from ragmem.errors import BackendError, NotFoundError, StorageError, StoreBusyError
 from ragmem.ports import Store
 from ragmem.readers.commit_dates import CommitDates
 from ragmem.readers.discover import Discovery
@@ -36,6 +37,9 @@ from ragmem.services.seeding.writer import Writer
 from ragmem.storage.activity.storing_runs import storing_run
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.sql.batches import batches
+
+PACKED_FROM = 50
+"""Memories that a seed must add before it is worth rewriting the file."""
 
 
 def seed(
@@ -137,6 +141,7 @@ def seed(
         still = catalog.memories.pending_ids()
         report.resumed = len(left.difference(still))
         report.indexed = len(set(waiting).difference(still))
+        _pack(catalog, report.indexed)
         report.pending = len(still) if report.note or not wait else 0
         _log(catalog, report, now=now)
         report.run = storing_run(now) if report.would_change else ""
@@ -218,6 +223,16 @@ def _index(
     except BackendError as error:
         report.note = error.full_message
     report.reject(rejected)
+
+
+def _pack(catalog: Catalog, indexed: int) -> None:
+    """Rewrite the file of a home of which this run indexed the larger part, because its pages are not full.
+
+    Where the disk is full, or another process reads or writes, the file stays as it is.
+    """
+    if indexed >= PACKED_FROM and 2 * indexed > sum(catalog.overview.count_by("state").values()):
+        with suppress(StorageError, StoreBusyError):
+            catalog.database.vacuum(patience=0.0)
 
 
 def _seed_source(

@@ -138,8 +138,9 @@ class PostgresDatabase(Queries):
         """Do nothing: the user's rights decide."""
         return nullcontext()
 
-    def vacuum(self) -> bool:
+    def vacuum(self, *, patience: float | None = None) -> bool:
         """Do nothing: the server's autovacuum frees deleted rows."""
+        del patience
         return True
 
     @contextmanager

@@ -19,6 +19,7 @@ _TYPES: Mapping[str, str] = {
     # This collation compares and sorts text as SQLite does, whatever the database's language is.
     "TEXT": 'TEXT COLLATE "C"',
     " WITHOUT ROWID": "",
+    "VIRTUAL": "STORED",
 }
 _TYPE = re.compile("|".join(rf"(?<!\w){name}\b" for name in _TYPES))
 
@@ -110,6 +111,8 @@ CATALOG = Schema(
         Migration(9, "projects", _with_columns(schema.PROJECTS)),
         Migration(10, "approval", _with_columns(schema.APPROVAL)),
         Migration(11, "languages", (), index_other_languages, reads_without=True),
+        Migration(12, "code words", _statements(schema.CODE_WORDS), reads_without=True),
+        Migration(13, "names once", _statements(schema.NAMES_ONCE), reads_without=True),
     ),
 )
 """The catalog in PostgreSQL; the table `migrations` has its version."""

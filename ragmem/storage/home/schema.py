@@ -233,6 +233,14 @@ CREATE TABLE IF NOT EXISTS code_renames (
 CREATE INDEX IF NOT EXISTS code_renames_by_new ON code_renames (root, new);
 """
 
+CODE_WORDS = """
+-- What ranks code for a question: arrays of numbers, no text; see domain.code.words.
+CREATE TABLE IF NOT EXISTS code_words (
+  file INTEGER PRIMARY KEY REFERENCES code_files (n) ON DELETE CASCADE,
+  data BLOB NOT NULL
+);
+"""
+
 # Which names mean one thing. What people set apart is kept; the rest can be learnt again.
 NAMES = """
 -- A name in a project, and the name of its node. late: memories up to this one are in the store under it.
@@ -282,6 +290,22 @@ CREATE TABLE IF NOT EXISTS entity_apart (
   made_at INTEGER NOT NULL,
   PRIMARY KEY (project, name, rule)
 ) WITHOUT ROWID;
+"""
+
+# Each name once. spelling, node: of `head` and `canonical`, where these are not the name itself.
+NAMES_ONCE = """
+DROP INDEX IF EXISTS entity_names_by_node;
+DROP INDEX IF EXISTS entity_names_by_form;
+ALTER TABLE entity_names ADD COLUMN spelling TEXT;
+ALTER TABLE entity_names ADD COLUMN node TEXT;
+UPDATE entity_names SET spelling = nullif(head, name), node = nullif(canonical, name)
+  WHERE head <> name OR canonical <> name;
+ALTER TABLE entity_names DROP COLUMN head;
+ALTER TABLE entity_names DROP COLUMN canonical;
+ALTER TABLE entity_names ADD COLUMN head TEXT GENERATED ALWAYS AS (coalesce(spelling, name)) VIRTUAL;
+ALTER TABLE entity_names ADD COLUMN canonical TEXT GENERATED ALWAYS AS (coalesce(node, name)) VIRTUAL;
+CREATE INDEX entity_names_by_form ON entity_names (project, form) WHERE form <> '';
+CREATE INDEX entity_names_by_node ON entity_names (project, canonical) WHERE canonical <> name;
 """
 
 # What the lifecycle knows. By id where it outlasts a memory's time in the archive, by number where it can be
@@ -551,6 +575,8 @@ CATALOG = Schema(
         Migration(10, "projects", statements_of(PROJECTS)),
         Migration(11, "approval", statements_of(APPROVAL)),
         Migration(12, "languages", (), index_other_languages, reads_without=True),
+        Migration(13, "code words", statements_of(CODE_WORDS), reads_without=True),
+        Migration(14, "names once", statements_of(NAMES_ONCE), reads_without=True),
     ),
     stamped=_read_version,
     stamp=_write_version,

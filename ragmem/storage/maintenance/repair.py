@@ -54,6 +54,6 @@ def forget_unsound_code(catalog: Catalog) -> int:
     with catalog.database.write() as connection:
         if not any(connection.execute(query).fetchone() for query in CODE_RULES.values()):
             return 0
-        for table in ("edges", "symbols", "facts", "files", "renames"):
+        for table in ("edges", "symbols", "facts", "words", "files", "renames"):
             connection.execute(f"DELETE FROM code_{table}")
         return connection.execute("DELETE FROM code_roots").rowcount

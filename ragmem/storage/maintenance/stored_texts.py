@@ -11,8 +11,8 @@ from ragmem.storage.sql.database import Connection, Database
 DEFLATED = frozenset({("code_facts", "data"), ("store_documents", "extractions")})
 """Columns with deflated texts."""
 
-WORDS = ("lexicon_segments", "lexicon_blocks", "lexicon_memories")
-"""The full-text index, which only has numbers."""
+WORDS = ("lexicon_segments", "lexicon_blocks", "lexicon_memories", "code_words")
+"""The full-text indexes, which only have numbers."""
 
 _GENERATED: dict[str, frozenset[str]] = {
     table: frozenset(columns.split())
@@ -63,7 +63,7 @@ _ROWS = {"meta": f"key NOT IN ('{ACTIVE}', '{NEXT}')"}
 """Conditions for tables of which not all rows are searched: the records of models are generated too."""
 
 _NAMES: dict[str, frozenset[str]] = {
-    "entity_names": frozenset({"name", "form", "head", "canonical"}),
+    "entity_names": frozenset({"name", "form", "head", "canonical", "spelling", "node"}),
     "entity_aliases": frozenset({"short", "long", "short_form", "long_form"}),
     "entity_apart": frozenset({"name"}),
     "extractions": frozenset({"data"}),

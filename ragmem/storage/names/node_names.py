@@ -84,9 +84,9 @@ def _write_names(
         if name not in known:
             form = canonical_form(name, (kind,))
             (n,) = connection.execute(
-                "INSERT INTO entity_names (project, name, types, form, head, canonical, rule, made_at)"
-                " VALUES (?,?,?,?,?,?,'',?) RETURNING n",
-                (told.project, name, kind, form, name, name, told.at),
+                "INSERT INTO entity_names (project, name, types, form, rule, made_at)"
+                " VALUES (?,?,?,?,'',?) RETURNING n",
+                (told.project, name, kind, form, told.at),
             ).fetchone()
             touched.add(form)
         else:
@@ -109,7 +109,7 @@ def _write_names(
 def reset_node(connection: Connection, number: int, at: int) -> None:
     """Give a name that has no other spelling its own node."""
     connection.execute(
-        "UPDATE entity_names SET head = name, canonical = name, rule = '', made_at = ?, late = 0"
+        "UPDATE entity_names SET spelling = NULL, node = NULL, rule = '', made_at = ?, late = 0"
         " WHERE n = ? AND canonical <> name",
         (at, number),
     )
@@ -152,7 +152,7 @@ def shared_forms(connection: Connection, project: str, forms: set[str]) -> set[s
             for side in ("short_form", "long_form")
         )
         several = (
-            f"SELECT form FROM entity_names WHERE project = ? AND form IN ({marks(batch)})"
+            f"SELECT form FROM entity_names WHERE project = ? AND form IN ({marks(batch)}) AND form <> ''"
             " GROUP BY form HAVING count(*) > 1 OR min(canonical) <> min(name)"
         )
         found.update(form for (form,) in connection.execute(several, (project, *batch)))
@@ -166,7 +166,7 @@ def update_nodes(connection: Connection, project: str, form: str, at: int) -> No
     forms, stated = _joined_forms(connection, project, form)
     rows = connection.execute(
         "SELECT n.name, n.types, n.n, n.form, n.head, n.canonical, n.rule FROM entity_names n"
-        f" WHERE n.project = ? AND n.form IN ({marks(forms)})",
+        f" WHERE n.project = ? AND n.form IN ({marks(forms)}) AND n.form <> ''",
         (project, *forms),
     ).fetchall()
     apart: dict[str, set[str]] = {}
@@ -183,7 +183,8 @@ def update_nodes(connection: Connection, project: str, form: str, at: int) -> No
         if (node.head, node.canonical, node.rule) != (head, canonical, rule):
             late = ", late = 0" if node.canonical != canonical else ""
             connection.execute(
-                f"UPDATE entity_names SET head = ?, canonical = ?, rule = ?, made_at = ?{late} WHERE n = ?",
+                "UPDATE entity_names SET spelling = nullif(?, name), node = nullif(?, name),"
+                f" rule = ?, made_at = ?{late} WHERE n = ?",
                 (node.head, node.canonical, node.rule, at, n),
             )
 
@@ -213,6 +214,7 @@ def _joined_forms(connection: Connection, project: str, form: str) -> tuple[list
         return list(forms), sorted(stated, key=_by_form)
     joined = connection.execute(
         f"SELECT DISTINCT form FROM entity_names WHERE project = ? AND form IN ({marks(list(forms))})"
+        " AND form <> ''"
         f" AND rule IN ({marks(list(STATEMENTS))})",
         (project, *forms, *STATEMENTS),
     ).fetchall()

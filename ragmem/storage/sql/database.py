@@ -140,11 +140,11 @@ class Database(Queries, Protocol):
         """Open a file read-only until the block ends; for one thread. On a server, rights decide."""
         ...
 
-    def vacuum(self) -> bool:
+    def vacuum(self, *, patience: float | None = None) -> bool:
         """Remove deleted rows from a file and its log; return False where a reader still needs the log.
 
-        Needs free space of the size of the file. Raises StoreBusyError, StorageError, StoreDamagedError. A
-        server frees deleted rows by itself.
+        Waits `patience` seconds for readers (None: ten). Needs free space of the size of the file. Raises
+        StoreBusyError, StorageError, StoreDamagedError. A server frees deleted rows by itself.
         """
         ...
 

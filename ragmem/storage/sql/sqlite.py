@@ -283,11 +283,12 @@ class SQLiteDatabase(Queries):
         connection.execute(f"PRAGMA busy_timeout={int(self.busy_timeout * 1000)}")
         return emptied
 
-    def vacuum(self) -> bool:
+    def vacuum(self, *, patience: float | None = None) -> bool:
         """Rewrite the file without deleted rows, and empty its log; return whether the log is empty.
 
-        Readers continue meanwhile, and writers wait. Raises StoreBusyError, StorageError where there is not
-        enough free space (the size of the file), StoreDamagedError.
+        Readers continue meanwhile, and writers wait; the log waits `patience` seconds (None: ten).
+        Raises StoreBusyError, StorageError where there is not enough free space (the size of the file),
+        StoreDamagedError.
         """
         with self._turn():
             connection = self.connection()
@@ -297,7 +298,7 @@ class SQLiteDatabase(Queries):
                 connection.execute("PRAGMA temp_store = FILE")
                 connection.execute("VACUUM")
                 connection.execute("PRAGMA temp_store = MEMORY")
-                return self._empty_log(connection, VACUUM_PATIENCE)
+                return self._empty_log(connection, VACUUM_PATIENCE if patience is None else patience)
             except sqlite3.Error as error:
                 raise translate(error, self.path) from error
 

@@ -17,8 +17,7 @@ from ragmem.storage.sql.sqlite import SQLiteDatabase
 DIMENSIONS = 64
 MODEL = "made-up"
 COUNT = 2000
-FILES = ("records", "codes", "bits")
-WIDTHS = {"records": mmap_index.RECORD.itemsize, "codes": DIMENSIONS, "bits": 8}
+WIDTHS = {"records": mmap_index.RECORD.itemsize, "bits": 8}
 
 
 def unit_vectors(count, *, seed=0, dimensions=DIMENSIONS):
@@ -120,9 +119,8 @@ def test_files_that_a_killed_process_had_only_begun_are_no_problem(database, fol
 
 
 def test_what_a_killed_process_left_half_written_is_no_problem(database, folder):
-    for name in ("codes", "bits"):
-        with (folder / name).open("ab") as file:
-            file.write(bytes(3 * WIDTHS[name] + 1))
+    with (folder / "bits").open("ab") as file:
+        file.write(bytes(3 * WIDTHS["bits"] + 1))
     with (folder / "records").open("ab") as file:
         file.write(bytes(7))
     shutil.copytree(folder, folder.with_suffix(".new"))
@@ -133,6 +131,14 @@ def test_what_a_killed_process_left_half_written_is_no_problem(database, folder)
     assert (folder / "records").stat().st_size == (COUNT + 300) * WIDTHS["records"]
     assert index.check() == []
     assert index.compact(dry_run=False) == COUNT
+    assert [path.name for path in folder.parent.iterdir() if path.is_dir()] == [folder.name]
+
+
+def test_files_of_an_earlier_release_are_no_problem_and_go_when_new_ones_are_written(database, folder):
+    former = folder.with_name(mmap_index.folder_name("chunks", MODEL, DIMENSIONS, mmap_index.FORMER))
+    folder.rename(former)
+    assert VectorIndex(database).check() == []
+    assert nearest(VectorIndex(database), VECTORS[9]) == "9"
     assert [path.name for path in folder.parent.iterdir() if path.is_dir()] == [folder.name]
 
 
@@ -149,11 +155,7 @@ def lose_a_file(folder):
 
 
 def cut_a_file(folder):
-    os.truncate(folder / "codes", 1500 * DIMENSIONS + 3)
-
-
-def flip_a_code(folder):
-    flip(folder / "codes", 700 * DIMENSIONS + 9)
+    os.truncate(folder / "bits", 1500 * WIDTHS["bits"] + 2)
 
 
 def flip_a_scale(folder):
@@ -177,11 +179,11 @@ def forge_a_row(folder):
     records = np.fromfile(folder / "records", mmap_index.RECORD)
     scale, codes = segments.quantise(unit_vectors(1, seed=77)[0])
     row = np.frombuffer(codes, np.int8).reshape(1, -1)
+    bits = segments.sign_bits(row)
     records["scale"][700] = scale
-    records["crc"][700] = mmap_index.checksums(records[700:701], row)[0]
+    records["crc"][700] = mmap_index.checksums(records[700:701], bits, None)[0]
     records.tofile(folder / "records")
-    change(folder / "codes", 700 * DIMENSIONS, codes)
-    change(folder / "bits", 700 * 8, segments.sign_bits(row).tobytes())
+    change(folder / "bits", 700 * 8, bits.tobytes())
 
 
 def drop_a_row(folder):
@@ -191,8 +193,8 @@ def drop_a_row(folder):
 
 
 def hold_another_dimension(folder):
-    rows = np.fromfile(folder / "codes", np.int8).reshape(-1, DIMENSIONS)[:, : DIMENSIONS // 2]
-    (folder / "codes").write_bytes(rows.tobytes())
+    rows = np.fromfile(folder / "bits", np.int8).reshape(-1, WIDTHS["bits"])[:, : WIDTHS["bits"] // 2]
+    (folder / "bits").write_bytes(rows.tobytes())
 
 
 def belong_to_nothing(folder):
@@ -201,15 +203,14 @@ def belong_to_nothing(folder):
 
 DAMAGES = {
     lose_a_file: "bits missing",
-    cut_a_file: "codes 1500.05 rows",
-    flip_a_code: "1 records do not match their checksum",
+    cut_a_file: "bits 1500.25 rows",
     flip_a_scale: "1 records do not match their checksum",
     flip_a_workspace: "1 records do not match their checksum",
     flip_a_number: "records do not match their checksum",
-    flip_signs: "1 rows have other sign bits",
+    flip_signs: "1 records do not match their checksum",
     forge_a_row: "1 rows have another vector than the database",
     drop_a_row: "1 vectors of the database are missing",
-    hold_another_dimension: "codes 1000 rows",
+    hold_another_dimension: "bits 1000 rows",
     belong_to_nothing: "no vector belongs to the files",
 }
 
@@ -462,19 +463,102 @@ def test_rows_that_are_mapped_are_never_cut_off(database, folder):
     other = VectorIndex(database)
     assert nearest(other, VECTORS[1900]) == "1900"
     # The former files, of which the rows after the damage are read here, are gone but whole.
-    assert mapped.codes[1990:].any()
+    assert mapped.bits[1990:].any()
     assert nearest(index, VECTORS[1900]) == "1900"
     assert index.check() == other.check() == []
 
 
-def test_a_large_file_is_searched_without_keeping_it_in_memory(database, folder, monkeypatch):
-    kept = {hit.id: hit.score for hit in VectorIndex(database).search("chunks", MODEL, VECTORS[8], limit=20)}
+def reads_of_vectors(database, index, query):
+    """Return the hits of a search, and whether it read vectors from the database to compare them."""
+    statements = []
+    database.connection().set_trace_callback(statements.append)
+    hits = index.search("chunks", MODEL, query, limit=20)
+    database.connection().set_trace_callback(None)
+    return hits, any("SELECT seq, vector" in statement for statement in statements)
+
+
+def test_vectors_that_were_compared_are_kept(database):
+    index = VectorIndex(database)
+    first, read = reads_of_vectors(database, index, VECTORS[8])
+    assert read
+    assert reads_of_vectors(database, index, VECTORS[8]) == (first, False)
+
+
+def test_a_search_for_very_many_hits_reads_all_vectors_before_others_ask(database):
+    index = VectorIndex(database)
+    index.search("chunks", MODEL, VECTORS[8], limit=COUNT)
+    for number in (0, 700, COUNT - 1):
+        assert not reads_of_vectors(database, index, VECTORS[number])[1]
+
+
+def lose_the_codes(folder):
+    (folder / "codes").unlink()
+
+
+def cut_the_codes(folder):
+    os.truncate(folder / "codes", 1500 * DIMENSIONS + 16)
+
+
+def flip_a_code(folder):
+    flip(folder / "codes", 700 * DIMENSIONS + 9)
+
+
+@pytest.fixture
+def many(database, monkeypatch):
+    """Return an index whose files became large enough for a copy of the vectors."""
+    index = VectorIndex(database)
+    assert nearest(index, VECTORS[9]) == "9"
+    monkeypatch.setattr(mmap_index, "CODES_FROM", (COUNT + 200) * DIMENSIONS)
+    add(database, unit_vectors(300, seed=1), start=COUNT)
+    return index
+
+
+def test_many_vectors_are_copied_to_a_file_and_searched_there(database, folder, many, monkeypatch):
+    before = many.search("chunks", MODEL, VECTORS[8], limit=20)
+    assert (folder / "codes").stat().st_size == (COUNT + 300) * DIMENSIONS
+    assert many.check() == []
     monkeypatch.setattr(mmap_index, "RELEASED_FROM", 1)
     assert mmap_index.Sidecar(folder, DIMENSIONS).load().release is not None
-    index = VectorIndex(database)
     for _ in range(2):
-        hits = index.search("chunks", MODEL, VECTORS[8], limit=20)
-        assert {hit.id: hit.score for hit in hits} == kept
+        assert reads_of_vectors(database, VectorIndex(database), VECTORS[8]) == (before, False)
+    add(database, unit_vectors(300, seed=2), start=COUNT + 300)
+    assert nearest(many, VECTORS[8]) == "8"
+    assert (folder / "codes").stat().st_size == (COUNT + 600) * DIMENSIONS
+    assert many.rebuild() == COUNT + 600
+    assert many.check() == []
+
+
+@pytest.mark.parametrize(
+    ("damage", "problem"),
+    [
+        (lose_the_codes, f"{COUNT + 300} records do not match their checksum"),
+        (cut_the_codes, "codes 1500.25 rows"),
+        (flip_a_code, "1 records do not match their checksum"),
+    ],
+)
+def test_a_damaged_copy_of_the_vectors_is_named_and_mended(database, folder, many, damage, problem):
+    assert nearest(many, VECTORS[700]) == "700"
+    damage(folder)
+    assert any(problem in told for _, told in many.check())
+    for number in (3, 699, 700, 1999):
+        assert nearest(VectorIndex(database), VECTORS[number]) == str(number)
+    assert many.rebuild() == COUNT + 300
+    assert many.check() == []
+    assert (folder / "codes").exists()
+
+
+def test_a_vector_that_is_gone_is_read_again_when_it_is_back(database):
+    index = VectorIndex(database)
+
+    def delete_and_fail():
+        with database.write() as connection:
+            connection.execute("DELETE FROM store_vectors WHERE id = '5'")
+            assert nearest(index, VECTORS[5]) != "5"
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        delete_and_fail()
+    assert nearest(index, VECTORS[5]) == "5"
 
 
 def test_two_processes_that_append_at_once_write_each_row_once(database, home):

@@ -205,21 +205,21 @@ def remove_the_folder(path):
 
 
 def remove_one_file(path):
-    (path / "codes").unlink()
+    (path / "bits").unlink()
 
 
 def tear_the_records(path):
     os.truncate(path / "records", (path / "records").stat().st_size - 7)
 
 
-def cut_the_codes(path):
-    os.truncate(path / "codes", 100 * DIMENSIONS + 1)
+def cut_the_signs(path):
+    os.truncate(path / "bits", 100 * DIMENSIONS // 8 + 1)
 
 
 def spoil_the_last_row(path):
-    with (path / "codes").open("r+b") as file:
-        file.seek(-DIMENSIONS, os.SEEK_END)
-        file.write(bytes(DIMENSIONS))
+    with (path / "bits").open("r+b") as file:
+        file.seek(-DIMENSIONS // 8, os.SEEK_END)
+        file.write(bytes(DIMENSIONS // 8))
 
 
 def lose_a_page_of_records(path):
@@ -229,13 +229,13 @@ def lose_a_page_of_records(path):
 
 
 def append_rubbish(path):
-    for name in ("records", "codes", "bits"):
+    for name in ("records", "bits"):
         with (path / name).open("ab") as file:
             file.write(b"\xff" * 5000)
 
 
 def empty_all_files(path):
-    for name in ("records", "codes", "bits"):
+    for name in ("records", "bits"):
         os.truncate(path / name, 0)
 
 
@@ -247,7 +247,7 @@ def empty_all_files(path):
         remove_the_folder,
         remove_one_file,
         tear_the_records,
-        cut_the_codes,
+        cut_the_signs,
         spoil_the_last_row,
         lose_a_page_of_records,
         append_rubbish,

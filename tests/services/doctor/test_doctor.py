@@ -144,16 +144,16 @@ def home(template, monkeypatch, capfdbinary):
 
 
 def missing_vector_file(home: Home) -> None:
-    (home.chunk_files() / "codes").unlink()
+    (home.chunk_files() / "bits").unlink()
 
 
 def truncated_vector_file(home: Home) -> None:
-    path = home.chunk_files() / "codes"
-    os.truncate(path, path.stat().st_size - 500)
+    path = home.chunk_files() / "bits"
+    os.truncate(path, path.stat().st_size - 50)
 
 
 def changed_vector_file(home: Home) -> None:
-    path = home.chunk_files() / "codes"
+    path = home.chunk_files() / "bits"
     content = bytearray(path.read_bytes())
     content[10] ^= 0xFF
     path.write_bytes(content)

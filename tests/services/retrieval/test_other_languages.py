@@ -9,6 +9,7 @@ from ragmem.api.memory import Ragmem
 from ragmem.backends.minilm import embedder
 from ragmem.domain.model import Draft, Scope
 from ragmem.services.doctor.invariants import violations
+from ragmem.services.retrieval.question import Question
 from ragmem.storage.fulltext import terms
 
 NOTES = {
@@ -69,11 +70,34 @@ def test_a_question_about_something_else_is_met_with_silence(memory):
     assert memory.query("Wie viele Spieler hat eine Mannschaft beim Handball?").matches == ()
 
 
+def test_a_paraphrase_meets_the_floor_of_its_language(memory):
+    fill(memory)
+    question = "Which rivers flow into the Black Sea?"
+    assert memory.query(question).matches == ()
+    memory.retrieval.expand = lambda text: (("Datenbanksicherung",), "")
+    matches = memory.query(question, question=Question(question, expand=True)).matches
+    assert "backup" in [match.memory.uri for match in matches]
+
+
 def test_an_excerpt_and_a_phrase_are_of_the_text_itself(memory):
     fill(memory)
     matches = memory.query('"zwei Freigaben"').matches
     assert [match.memory.uri for match in matches] == ["review"]
     assert matches[0].memory.text == NOTES["review"]
+
+
+NAMES_OF_11 = """
+DROP INDEX entity_names_by_node;
+DROP INDEX entity_names_by_form;
+ALTER TABLE entity_names DROP COLUMN head;
+ALTER TABLE entity_names DROP COLUMN canonical;
+ALTER TABLE entity_names ADD COLUMN head TEXT;
+ALTER TABLE entity_names ADD COLUMN canonical TEXT;
+UPDATE entity_names SET head = coalesce(spelling, name), canonical = coalesce(node, name);
+ALTER TABLE entity_names DROP COLUMN spelling;
+ALTER TABLE entity_names DROP COLUMN node;
+"""
+"""The columns of names as catalog 11 has them, of those of today."""
 
 
 def test_a_home_of_a_release_that_knew_english_alone_learns_the_others(tmp_path, monkeypatch):
@@ -85,6 +109,7 @@ def test_a_home_of_a_release_that_knew_english_alone_learns_the_others(tmp_path,
             assert first(before, "how many approvals does a schema change need") != "review"
         terms._terms_of_field.cache_clear()
     with closing(sqlite3.connect(tmp_path / "ragmem" / "data" / "memory.db")) as connection, connection:
+        connection.executescript(NAMES_OF_11)
         connection.execute("DELETE FROM migrations WHERE component = 'catalog' AND version >= 12")
         connection.execute("DELETE FROM migrations WHERE component = 'store' AND version >= 6")
         connection.execute("PRAGMA user_version = 11")

@@ -283,7 +283,7 @@ def test_a_file_of_vectors_keeps_none_of_the_old_ones(home):
     with open_at(home) as memory:
         folder = memory.settings.places.data / "vectors" / "chunks-0123"
         folder.mkdir(parents=True)
-        (folder / "codes").write_bytes(b"the former vector")
+        (folder / "bits").write_bytes(b"the former vector")
         scrub(memory, TOKEN)
         assert not folder.exists()
 

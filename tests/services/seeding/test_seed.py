@@ -1,6 +1,8 @@
 """Seeding: idempotent, resumable, honest about what it could not read."""
 
+import contextlib
 import os
+import sqlite3
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -9,7 +11,8 @@ import pytest
 
 from ragmem.api.memory import Ragmem
 from ragmem.domain.model import State, Tier
-from ragmem.errors import NotFoundError
+from ragmem.errors import NotFoundError, StorageError, StoreBusyError
+from ragmem.storage.sql.sqlite import SQLiteDatabase
 
 Opener = Callable[..., Ragmem]
 
@@ -247,3 +250,51 @@ def test_a_dry_run_shows_the_path_and_one_reason_and_explains_on_demand(inside, 
         assert whole.startswith(row.partition("  /")[0].rstrip())
         assert len(whole) > len(row)
         assert inside(*arguments, "--explain").returncode == 2
+
+
+def write_notes(folder: Path, count: int) -> None:
+    for number in range(count):
+        words = " ".join(f"Quay{number * part} berth-{part}" for part in range(1, 20))
+        (folder / f"note-{number}.md").write_text(
+            f"# Note {number}\n\nWe decided on {words}, because of #{number}.\n"
+        )
+
+
+def test_the_file_of_a_home_that_was_made_for_the_larger_part_is_rewritten(memory, notes, monkeypatch):
+    rewritten = []
+    vacuum = SQLiteDatabase.vacuum
+    monkeypatch.setattr(
+        SQLiteDatabase, "vacuum", lambda *one, **how: rewritten.append(vacuum(*one, **how)) or rewritten[-1]
+    )
+    memory.seed()
+    assert rewritten == []
+    write_notes(notes, 50)
+    assert memory.seed().indexed == 50
+    assert rewritten == [True]
+    (notes / "one-more.md").write_text("# One more\n\nWe decided on a second crane, because of the tide.\n")
+    assert memory.seed().indexed == 1
+    assert rewritten == [True]
+    assert memory.query("second crane tide").matches
+
+
+def test_a_seed_beside_a_reader_ends_well(memory, notes):
+    write_notes(notes, 50)
+    path = memory.settings.places.data / "memory.db"
+    memory.catalog.prepare()
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as reader:
+        reader.execute("BEGIN")
+        assert reader.execute("SELECT count(*) FROM memories").fetchone() == (0,)
+        assert memory.seed().indexed > 50
+
+
+@pytest.mark.parametrize(
+    "error", [StorageError("the disk is full"), StoreBusyError("another process writes")]
+)
+def test_a_file_that_cannot_be_rewritten_stays(memory, notes, monkeypatch, error):
+    def fail(*_: object, **__: object) -> bool:
+        raise error
+
+    write_notes(notes, 50)
+    monkeypatch.setattr(SQLiteDatabase, "vacuum", fail)
+    assert memory.seed().indexed > 50
+    assert memory.query("berth-7").matches

@@ -124,7 +124,7 @@ def contents_of(path: Path) -> dict[str, bytes]:
 
 
 def test_a_backup_has_the_database_and_the_configuration_and_no_more(home):
-    for name in ("vectors/chunks/codes", "write.lock", "serve.token"):
+    for name in ("vectors/chunks/bits", "write.lock", "serve.token"):
         path = home.places.data / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("x")

@@ -41,12 +41,12 @@ def test_spellings_are_found_by_the_entity(catalog):
 def test_spellings_come_in_order(catalog):
     with catalog.database.write() as connection:
         connection.executemany(
-            "INSERT INTO entity_names (project, name, types, form, head, canonical, rule, made_at)"
-            " VALUES ('user', ?, '[]', '', '', ?, '', 0)",
+            "INSERT INTO entity_names (project, name, types, form, node, rule, made_at)"
+            " VALUES ('user', ?, '[]', '', ?, '', 0)",
             [
                 ("Postgres", "PostgreSQL"),
                 ("PG", "PostgreSQL"),
-                ("PostgreSQL", "PostgreSQL"),
+                ("PostgreSQL", None),
                 ("Go", "Golang"),
             ],
         )

@@ -3,16 +3,16 @@
 from ragmem.storage.names.aliases import OtherName, entity_of, other_names
 
 ROW = (
-    "INSERT INTO entity_names (project, name, types, form, head, canonical, rule, made_at)"
-    " VALUES (?, ?, 'tool', '', ?, ?, ?, 0)"
+    "INSERT INTO entity_names (project, name, types, form, node, rule, made_at)"
+    " VALUES (?, ?, 'tool', '', ?, ?, 0)"
 )
 
 
 def test_names_lead_to_the_entity_and_back_within_their_project(catalog):
     with catalog.database.write() as connection:
-        connection.execute(ROW, ("user", "PostgreSQL", "PostgreSQL", "PostgreSQL", ""))
-        connection.execute(ROW, ("user", "Postgres", "PostgreSQL", "PostgreSQL", "alias"))
-        connection.execute(ROW, ("other", "pg", "PostgreSQL", "PostgreSQL", "alias"))
+        connection.execute(ROW, ("user", "PostgreSQL", None, ""))
+        connection.execute(ROW, ("user", "Postgres", "PostgreSQL", "alias"))
+        connection.execute(ROW, ("other", "pg", "PostgreSQL", "alias"))
 
     assert other_names(catalog.database, "user", "PostgreSQL") == [OtherName("Postgres", "alias")]
     assert other_names(catalog.database, "user", "Postgres") == []

@@ -26,6 +26,7 @@ from ragmem.storage.operational.schema import OPERATIONAL
 from ragmem.storage.sql import backups, migrations
 from ragmem.storage.sql.migrations import Migration, Schema, migrate, normalize, schema_state
 from ragmem.storage.sql.sqlite import SQLiteDatabase
+from ragmem.storage.sql.sqlite_files import integrity_check
 
 ROOT = Path(__file__).resolve().parents[3]
 HOMES = ROOT / "tests" / "data" / "homes"
@@ -43,6 +44,8 @@ RELEASED = {
     ("catalog", 10): "078086f7c3b4cbc5eb102c1934c86f3d",
     ("catalog", 11): "b61b73305648c12a4a47cb2dd256403d",
     ("catalog", 12): "90fd0233ab71297f183d11ce82a69c25",
+    ("catalog", 13): "3bd28d104c31dfc35d73a530f4cc2473",
+    ("catalog", 14): "bee73e912d06f1ea707a20b9164bec6c",
     ("store", 1): "ade557b679f4adaaa558839752113711",
     ("store", 3): "bb0831eaae3e2fa40ee65f147eef24a2",
     ("store", 2): "2d5e2f1028b96ac889e45fdcb5a3aa7b",
@@ -66,6 +69,8 @@ RELEASED_FOR_POSTGRESQL = {
     9: "e187f803c168a445f478b2c73503956e",
     10: "f26b9f24032318b8b7642932e2c5629e",
     11: "2726ff5ea19ca6e071108a62eeb04872",
+    12: "8df31825bd35491386d4425bd334057d",
+    13: "5fa580f6a2292d321544f0dbe70a9637",
 }
 """The same for the catalog of PostgreSQL, whose statements are derived from those of SQLite."""
 
@@ -385,6 +390,31 @@ def test_what_a_step_brings_is_empty_in_a_home_that_cannot_take_it(tmp_path):
         assert made.injections.list() == []
         assert made.violations.latest() == []
         assert made.violations.unreported("s1", limit=1) == []
+
+
+def test_names_that_are_stored_once_say_what_they_said_before(tmp_path):
+    columns = "n, project, name, types, form, head, canonical, rule, made_at, late"
+    rows = [
+        (1, "user", "Harbor Daemon", "tool", "harbordaemon", "Harbor Daemon", "Harbor Daemon", "", 7, None),
+        (2, "user", "harbor-daemon", "tool", "harbordaemon", "Harbor Daemon", "Harbor Daemon", "case", 8, 0),
+        (3, "user", "HD", "tool", "hd", "HD", "Harbor Daemon", "acronym", 9, 5),
+        (4, "work", "Größe", "concept", "größe", "GRÖSSE", "Größe", "", 9, None),
+        (5, "work", "", "file", "", "", "", "", 9, None),
+    ]
+    read = f"SELECT {columns} FROM entity_names ORDER BY n"
+    with closing(SQLiteDatabase(tmp_path / "data")) as database:
+        migrate(database, replace(CATALOG, migrations=CATALOG.migrations[:13], _checksums={}))
+        with database.write() as connection:
+            connection.executemany(f"INSERT INTO entity_names ({columns}) VALUES (?,?,?,?,?,?,?,?,?,?)", rows)
+        migrate(database, CATALOG)
+        assert database.select(read) == rows
+        stored = "SELECT n, spelling, node FROM entity_names WHERE coalesce(spelling, node) IS NOT NULL"
+        assert database.select(stored) == [
+            (2, "Harbor Daemon", "Harbor Daemon"),
+            (3, None, "Harbor Daemon"),
+            (4, "GRÖSSE", None),
+        ]
+        assert integrity_check(database.connection()) == []
 
 
 def test_the_last_three_backups_are_kept_and_none_is_overwritten(old):

@@ -1,7 +1,7 @@
 """Maintenance of all sidecars of a home: compaction, comparison with the database, rebuild."""
 
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -12,14 +12,16 @@ from numpy.typing import NDArray
 from ragmem.backends.lightrag.vectors.mmap_index import (
     FETCH,
     FOLDER,
+    FORMER,
     RECORD,
     UNFINISHED,
     Sidecar,
     checksums,
     folder_name,
 )
-from ragmem.backends.lightrag.vectors.segments import EXACT_LIMIT, Row, from_rows, sign_bits
+from ragmem.backends.lightrag.vectors.segments import EXACT_LIMIT, Row, from_rows
 from ragmem.errors import StorageError
+from ragmem.storage.sql.batches import batches, marks
 from ragmem.storage.sql.sqlite import SQLiteDatabase
 
 DEAD_SHARE = 0.2
@@ -37,7 +39,28 @@ class Group:
     def sidecar(self, database: SQLiteDatabase) -> Sidecar:
         """Return the sidecar, whose files need not exist."""
         folder = database.home / FOLDER / folder_name(self.namespace, self.model, self.dimensions)
-        return Sidecar(folder, self.dimensions)
+        return Sidecar(folder, self.dimensions, partial(fetch_codes, database, self))
+
+    def former(self, database: SQLiteDatabase) -> Sidecar:
+        """Return the sidecar that an earlier release wrote, which can only be removed."""
+        name = folder_name(self.namespace, self.model, self.dimensions, FORMER)
+        return Sidecar(database.home / FOLDER / name, self.dimensions)
+
+
+def fetch_codes(database: SQLiteDatabase, group: Group, seqs: Sequence[int]) -> Mapping[int, bytes]:
+    """Return sequence number -> codes of those of a group's rows that the database still has."""
+    found: dict[int, bytes] = {}
+    with database.read() as connection:
+        for part in batches(seqs):
+            found.update(
+                connection.execute(
+                    # A number is never used again, so it says which namespace and model the row is of.
+                    f"SELECT seq, vector FROM store_vectors WHERE seq IN ({marks(part)})"
+                    " AND length(vector) = ?",
+                    (*part, group.dimensions),
+                ).fetchall()
+            )
+    return found
 
 
 def fetch(database: SQLiteDatabase, group: Group, last: int, limit: int) -> list[Row]:
@@ -127,13 +150,14 @@ def check(database: SQLiteDatabase) -> list[tuple[str, str]]:
     """Compare every sidecar with the database, row by row; return (namespace, problem) for each fault.
 
     Reads all of both. Files that are only behind are not a fault: rows that the next search appends, deleted
-    rows that a sweep drops, half-written rows of a killed process, no files at all.
+    rows that a sweep drops, half-written rows of a killed process, those of an earlier release, no files.
     """
     current = {group.sidecar(database).folder: group for group in groups(database)}
+    former = {group.former(database).folder for group in groups(database)}
     return [
         problem
         for path in _folders(database)
-        if path.suffix not in UNFINISHED
+        if path.suffix not in UNFINISHED and path not in former
         for problem in (
             _check_one(database, current[path])
             if path in current
@@ -153,19 +177,18 @@ def _check_one(database: SQLiteDatabase, group: Group) -> Iterator[tuple[str, st
             f"{name} {'missing' if rows is None else f'{rows:g} rows'}" for name, rows in sizes.items()
         )
         yield group.namespace, f"the files do not fit each other: {told}"
-    records, codes, bits = map(np.asarray, sidecar.map_files())
+    *mapped, codes = sidecar.map_files()
+    records, bits = map(np.asarray, mapped)
     broken = np.zeros(len(records), np.bool_)
     broken[1:] = records["seq"][1:] <= records["seq"][:-1]
-    misplaced = 0
     for start in range(0, len(records), FETCH):
         part = slice(start, start + FETCH)
-        broken[part] |= checksums(records[part], codes[part]) != records["crc"][part]
-        misplaced += int((sign_bits(codes[part]) != bits[part]).any(axis=1).sum())
+        body = None if codes is None else codes[part]
+        broken[part] |= checksums(records[part], bits[part], body) != records["crc"][part]
     if broken.any():
         yield group.namespace, f"{int(broken.sum())} records do not match their checksum or order"
-    if misplaced:
-        yield group.namespace, f"{misplaced} rows have other sign bits than their codes"
-    missing, different = _compare_rows(database, group, records[~broken], codes[~broken])
+    sound = codes if codes is None else codes[~broken]
+    missing, different = _compare_rows(database, group, records[~broken], bits[~broken], sound)
     if missing:
         yield group.namespace, f"{missing} vectors of the database are missing"
     if different:
@@ -176,7 +199,8 @@ def _compare_rows(
     database: SQLiteDatabase,
     group: Group,
     records: "NDArray[np.void]",
-    codes: NDArray[np.int8],
+    bits: NDArray[np.uint64],
+    codes: NDArray[np.int8] | None,
 ) -> tuple[int, int]:
     """Return how many rows of the database are missing in the files, and how many differ."""
     missing = different = 0
@@ -195,7 +219,8 @@ def _compare_rows(
         missing += int((~found).sum())
         here = places[found]
         same = (
-            (codes[here] == expected.codes[found]).all(axis=1)
+            (bits[here] == expected.bits[found]).all(axis=1)
+            & (True if codes is None else (codes[here] == expected.codes_of(found.nonzero()[0])).all(axis=1))
             & (records["workspace"][here] == expected.workspaces[found])
             & (records["scale"][here] == expected.scales[found])
         )

@@ -1,9 +1,9 @@
 """The memory-mapped copy of the vectors of one namespace: derived from the database, append-only, disposable.
 
-Three files in one folder: `records` (fixed size: seq, workspace, scale, checksum), `codes` (int8) and `bits`
-(signs). A row counts once its record is written; the record comes last, after the others were synced. A
-writer holds the lock beside the folder and cuts off half-written rows. If complete rows are damaged, all are
-written into new files.
+Files in one folder: `records` (fixed size: seq, workspace, scale, checksum), `bits` (signs) and, of many
+vectors, `codes` (int8), which otherwise stay in the database. A row counts once its record is written; the
+record comes last, after the others were synced. A writer holds the lock beside the folder and cuts off
+half-written rows. If complete rows are damaged, all are written into new files.
 """
 
 import contextlib
@@ -13,7 +13,7 @@ import mmap
 import os
 import shutil
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ragmem.backends.lightrag.vectors.segments import Row, Segment, empty, from_rows
+from ragmem.backends.lightrag.vectors.segments import FetchCodes, Row, Segment, StoredCodes, from_rows
 
 FOLDER = "vectors"
 """The folder of all sidecars in a home."""
@@ -34,34 +34,43 @@ FETCH = 20_000
 UNFINISHED = (".new", ".old")
 """Suffixes of the folders of a new sidecar that is being written, and of the former one."""
 
+CODES_FROM = 10 * 2**20
+"""Bytes of codes from which they are written to a file. Fewer are read from the database when they are
+compared, which costs the first question of a process some milliseconds and saves five sixths of the files."""
+
 RELEASED_FROM = 64 * 2**20
 """Bytes of codes from which their memory is released after each search, which takes 1.5 ms at a million
 rows."""
 
-_FORMAT = 2
-"""Format of the files; those of another format are in folders of other names, which a sweep removes."""
+FORMAT = 3
+FORMER = 2
+"""Formats of the files, each in folders of other names. Who writes the present one removes the former one."""
 
 _SUMMED = 20
-"""Bytes of a record that its checksum covers, besides the codes."""
+"""Bytes of a record that its checksum covers, besides the row's part of the other files."""
 
 FetchRows = Callable[[int, int], Sequence[Row]]
 """(last known seq, limit) -> committed rows with a higher seq, in order."""
 
 
-def folder_name(namespace: str, model: str, dimensions: int) -> str:
+def folder_name(namespace: str, model: str, dimensions: int, version: int = FORMAT) -> str:
     """Return the name of the sidecar's folder; models with different ids never share one."""
-    token = hashlib.blake2b(f"{model}\x1f{dimensions}\x1f{_FORMAT}".encode(), digest_size=8).hexdigest()
+    token = hashlib.blake2b(f"{model}\x1f{dimensions}\x1f{version}".encode(), digest_size=8).hexdigest()
     return f"{namespace}-{token}"
 
 
-def checksums(records: NDArray[Any], codes: NDArray[np.int8]) -> NDArray[np.uint32]:
-    """Return the correct checksum of each record."""
-    heads, bodies = records.tobytes(), codes.tobytes()
-    width, length = codes.shape[1], RECORD.itemsize
+def checksums(
+    records: NDArray[Any], bits: NDArray[np.uint64], codes: NDArray[np.int8] | None
+) -> NDArray[np.uint32]:
+    """Return the correct checksum of each record; `codes` if they are in a file."""
+    signs = bits.view(np.int8)
+    bodies = signs if codes is None else np.concatenate([codes, signs], axis=1)
+    heads, rest = records.tobytes(), bodies.tobytes()
+    width, length = bodies.shape[1], RECORD.itemsize
     return np.fromiter(
         (
             zlib.crc32(
-                bodies[n * width : (n + 1) * width], zlib.crc32(heads[n * length : n * length + _SUMMED])
+                rest[n * width : (n + 1) * width], zlib.crc32(heads[n * length : n * length + _SUMMED])
             )
             for n in range(len(records))
         ),
@@ -81,18 +90,27 @@ def _release(codes: NDArray[np.int8]) -> Callable[[], None] | None:
 class Sidecar:
     """The files of one namespace and model; if they cannot be used, the database is read instead."""
 
-    def __init__(self, folder: Path, dimensions: int) -> None:
+    def __init__(self, folder: Path, dimensions: int, fetch_codes: FetchCodes = lambda _: {}) -> None:
         self.folder = folder
         self.dimensions = dimensions
-        self._widths = {"records": RECORD.itemsize, "codes": dimensions, "bits": -(-dimensions // 64) * 8}
+        self._fetch_codes = fetch_codes
+        self._widths = {"records": RECORD.itemsize, "bits": -(-dimensions // 64) * 8}
+        self._with_codes = self._widths | {"codes": dimensions}
 
     def _file(self, name: str) -> Path:
         return self.folder / name
 
+    def _files(self) -> dict[str, int]:
+        """Return the names of the files, with the bytes of a row."""
+        return self._with_codes if self._file("codes").exists() else self._widths
+
+    def _are_many(self, rows: int) -> bool:
+        return rows * self.dimensions >= CODES_FROM
+
     def sizes(self) -> dict[str, float | None]:
         """Return the number of rows in each file, None for an unreadable one."""
         found: dict[str, float | None] = {}
-        for name, width in self._widths.items():
+        for name, width in self._files().items():
             try:
                 found[name] = self._file(name).stat().st_size / width
             except OSError:
@@ -113,24 +131,27 @@ class Sidecar:
         finally:
             os.close(descriptor)
 
-    def map_files(self) -> tuple[NDArray[Any], NDArray[np.int8], NDArray[np.uint64]]:
-        """Return records, codes and bits as mapped arrays, with the rows that all three files have."""
-        count = self._rows_on_disk()
+    def map_files(self) -> tuple[NDArray[Any], NDArray[np.uint64], NDArray[np.int8] | None]:
+        """Return records, bits and perhaps codes as mapped arrays, with the rows that all files have."""
+        count, words = self._rows_on_disk(), self._widths["bits"] // 8
+        codes = None
         if count:
             with contextlib.suppress(OSError, ValueError):  # replaced or cut between two calls
+                if self._file("codes").exists():
+                    codes = np.memmap(self._file("codes"), np.int8, "r", shape=(count, self.dimensions))
                 return (
                     np.memmap(self._file("records"), RECORD, "r", shape=(count,)),
-                    np.memmap(self._file("codes"), np.int8, "r", shape=(count, self.dimensions)),
-                    np.memmap(self._file("bits"), np.uint64, "r", shape=(count, self._widths["bits"] // 8)),
+                    np.memmap(self._file("bits"), np.uint64, "r", shape=(count, words)),
+                    codes,
                 )
-        nothing = empty(self.dimensions)
-        return np.empty(0, RECORD), nothing.codes, nothing.bits
+        return np.empty(0, RECORD), np.empty((0, words), np.uint64), None
 
     def load(self) -> Segment:
         """Return the valid rows, mapped from the files, perhaps none."""
         # asarray: an array of the plain class on the same pages; slices of a memmap cost ten times as much.
-        mapped = self.map_files()
-        records, codes, bits = map(np.asarray, mapped)
+        *mapped, in_file = self.map_files()
+        records, bits = map(np.asarray, mapped)
+        codes = None if in_file is None else np.asarray(in_file)
         seqs = records["seq"]
         # A hole in the records (pages that a power cut lost) shows as a number that does not grow.
         steps = np.flatnonzero(seqs[1:] <= seqs[:-1])
@@ -139,16 +160,21 @@ class Sidecar:
             sound = 0
         while sound:
             newest = slice(sound - 1, sound)
-            if checksums(records[newest], codes[newest])[0] == records["crc"][sound - 1]:
+            body = None if codes is None else codes[newest]
+            if checksums(records[newest], bits[newest], body)[0] == records["crc"][sound - 1]:
                 break
             sound -= 1
         return Segment(
             seqs=seqs[:sound],
             workspaces=records["workspace"][:sound],
             scales=records["scale"][:sound],
-            codes=codes[:sound],
+            codes=(
+                StoredCodes(seqs[:sound], bits[:sound], self.dimensions, self._fetch_codes)
+                if codes is None
+                else codes[:sound]
+            ),
             bits=bits[:sound],
-            release=_release(mapped[1]),
+            release=None if in_file is None else _release(in_file),
         )
 
     def identity(self) -> tuple[int, int]:
@@ -171,7 +197,10 @@ class Sidecar:
                 # Not truncated: a process that has these rows mapped would be killed when it reads them.
                 self._replace(fetch)
                 return self.load()
-            if self._append(len(segment), segment.last, fetch):
+            before = self._file("codes").exists()
+            if self._append(len(segment), segment.last, fetch, self._files()):
+                if not before and self._are_many(self._rows_on_disk()):
+                    self._replace(fetch)
                 segment = self.load()
         return segment
 
@@ -193,7 +222,10 @@ class Sidecar:
         fresh = Sidecar(new, self.dimensions)
         new.mkdir(mode=0o700)
         try:
-            count = fresh._append(0, 0, fetch)
+            many = self._are_many(self._rows_on_disk())
+            count = fresh._append(0, 0, fetch, self._with_codes if many else self._widths)
+            if not many and self._are_many(count):
+                count = fresh._append(0, 0, fetch, self._with_codes)
         except BaseException:
             shutil.rmtree(new, ignore_errors=True)
             raise
@@ -218,12 +250,15 @@ class Sidecar:
             for folder in self._unfinished_folders():
                 shutil.rmtree(folder, ignore_errors=True)
 
-    def _append(self, count: int, last: int, fetch: FetchRows) -> int:
-        """Append the rows after `last` behind the first `count` rows; return their number."""
+    def _append(self, count: int, last: int, fetch: FetchRows, widths: Mapping[str, int]) -> int:
+        """Append the rows after `last` behind the first `count` rows of files; return their number.
+
+        Without codes in a file, it ends when there are so many rows that they have to be.
+        """
         added = 0
         with contextlib.ExitStack() as stack:
             files: dict[str, Any] = {}
-            for name, width in self._widths.items():
+            for name, width in widths.items():
                 descriptor = os.open(self._file(name), os.O_RDWR | os.O_CREAT, 0o600)
                 files[name] = stack.enter_context(os.fdopen(descriptor, "r+b"))
                 files[name].truncate(count * width)
@@ -236,12 +271,16 @@ class Sidecar:
                 records = np.empty(len(segment), RECORD)
                 records["seq"], records["workspace"] = segment.seqs, segment.workspaces
                 records["scale"] = segment.scales
-                records["crc"] = checksums(records, segment.codes)
-                for name, content in (("codes", segment.codes), ("bits", segment.bits)):
-                    files[name].write(content.tobytes())
-                    files[name].flush()
-                    os.fsync(files[name].fileno())
+                codes = segment.codes_of(np.arange(len(segment))) if "codes" in widths else None
+                records["crc"] = checksums(records, segment.bits, codes)
+                for name, content in (("codes", codes), ("bits", segment.bits)):
+                    if content is not None:
+                        files[name].write(content.tobytes())
+                        files[name].flush()
+                        os.fsync(files[name].fileno())
                 files["records"].write(records.tobytes())
                 files["records"].flush()
                 added += len(segment)
                 last = segment.last
+                if codes is None and self._are_many(count + added):
+                    return added

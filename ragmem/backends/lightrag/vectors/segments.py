@@ -2,15 +2,14 @@
 
 import hashlib
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 EXACT_LIMIT = 1500
-"""Up to this many vectors, all are compared and none is copied to files. At 4,900 the first query of a
-process takes 2 ms from the files and 44 ms from the rows of the database, a later one 1 ms instead of 8."""
+"""Up to this many vectors, all are compared and no sign bits are written to files."""
 
 PRESELECT = 800
 """Fewest candidates by sign bits. Among 63,000 real vectors, 400 candidates keep 99.5 % of the ten nearest by
@@ -41,6 +40,9 @@ _FEW_WORKSPACES = 8
 
 Row = tuple[int, str, float, bytes]
 """Sequence number, workspace, scale and int8 vector of a row in the database."""
+
+FetchCodes = Callable[[Sequence[int]], Mapping[int, bytes]]
+"""Sequence numbers -> int8 vectors of those rows that the database has."""
 
 
 def quantise(vector: NDArray[np.float32]) -> tuple[float, bytes]:
@@ -90,6 +92,52 @@ else:  # numpy < 2
         return counts
 
 
+class OtherVectorsError(Exception):
+    """The database has other vectors than those whose signs were written to files."""
+
+
+class StoredCodes:
+    """The codes of mapped rows, (n, dimensions): read from the database where they are compared, then kept.
+
+    Safe to use from several threads: a row never changes.
+    """
+
+    def __init__(
+        self, seqs: NDArray[np.int64], bits: NDArray[np.uint64], dimensions: int, fetch: FetchCodes
+    ) -> None:
+        self._seqs = seqs
+        self._bits = bits
+        self._dimensions = dimensions
+        self._fetch = fetch
+        # Zeroed memory takes no space until it is written to.
+        self._kept = np.zeros((len(seqs), dimensions), np.int8)
+        self._is_kept = np.zeros(len(seqs), np.bool_)
+
+    def take(self, rows: NDArray[np.intp]) -> NDArray[np.int8]:
+        """Return the codes of some rows; zeros for those that the database has no more.
+
+        Raises OtherVectorsError where the signs of a row are not those of the files.
+        """
+        missing = rows[~self._is_kept[rows]]
+        if len(missing):
+            codes, there = self._read(missing)
+            self._kept[missing[there]] = codes[there]
+            self._is_kept[missing[there]] = True
+        # Twice as fast as fancy indexing.
+        return self._kept.take(rows, axis=0)
+
+    def _read(self, rows: NDArray[np.intp]) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
+        seqs = self._seqs[rows].tolist()
+        found = self._fetch(seqs)
+        gone = bytes(self._dimensions)
+        codes = np.frombuffer(b"".join(found.get(seq, gone) for seq in seqs), np.int8)
+        codes = codes.reshape(len(rows), self._dimensions)
+        there = np.fromiter((seq in found for seq in seqs), np.bool_, len(seqs))
+        if (sign_bits(codes) != self._bits[rows])[there].any():
+            raise OtherVectorsError
+        return codes, there
+
+
 @dataclass(frozen=True, slots=True)
 class Segment:
     """Some vectors in order of their sequence numbers: n rows, `codes` (n, dimensions), `bits` (n, words)."""
@@ -97,13 +145,15 @@ class Segment:
     seqs: NDArray[np.int64]
     workspaces: NDArray[np.uint64]
     scales: NDArray[np.float32]
-    codes: NDArray[np.int8]
+    codes: NDArray[np.int8] | StoredCodes
     bits: NDArray[np.uint64]
     release: Callable[[], None] | None = None
     """Releases the memory of mapped codes, which stay readable."""
 
     def codes_of(self, rows: NDArray[np.intp]) -> NDArray[np.int8]:
-        """Return a copy of the codes of some rows."""
+        """Return a copy of the codes of some rows; raises OtherVectorsError."""
+        if isinstance(self.codes, StoredCodes):
+            return self.codes.take(rows)
         if self.release is None:
             # Twice as fast as fancy indexing.
             return self.codes.take(rows, axis=0)
@@ -138,11 +188,13 @@ class Segment:
         return int(self.seqs[-1]) if len(self.seqs) else 0
 
     def agrees(self, rows: Sequence[Row]) -> bool:
-        """Tell whether the segment has all of the rows with the same vectors."""
-        for seq, _, _, codes in rows:
+        """Tell whether the segment has all of the rows with the same scales and signs."""
+        for seq, _, scale, codes in rows:
             # Not searchsorted, which would copy all numbers of a mapped file each time.
             place = bisect_left(self.seqs, seq)
-            if place == len(self) or self.seqs[place] != seq or self.codes[place].tobytes() != codes:
+            if place == len(self) or self.seqs[place] != seq or self.scales[place] != np.float32(scale):
+                return False
+            if (self.bits[place] != sign_bits(np.frombuffer(codes, np.int8).reshape(1, -1))).any():
                 return False
         return True
 
@@ -173,7 +225,7 @@ def join(segments: Sequence[Segment]) -> Segment:
         seqs=np.concatenate([segment.seqs for segment in segments]),
         workspaces=np.concatenate([segment.workspaces for segment in segments]),
         scales=np.concatenate([segment.scales for segment in segments]),
-        codes=np.concatenate([segment.codes for segment in segments]),
+        codes=np.concatenate([segment.codes_of(np.arange(len(segment))) for segment in segments]),
         bits=np.concatenate([segment.bits for segment in segments]),
     )
 
@@ -187,7 +239,8 @@ def scores(
 ) -> list[tuple[float, int]]:
     """Return (cosine, sequence number) of the best `count` rows, best first; deleted rows may be among them.
 
-    `query` has unit length. Beyond EXACT_LIMIT rows, only the best by sign bits are compared.
+    `query` has unit length. Beyond EXACT_LIMIT rows, only the best by sign bits are compared. Raises
+    OtherVectorsError.
     """
     wanted = None if workspaces is None else [workspace_number(name) for name in workspaces]
     preselect = max(PRESELECT, PRESELECT_FACTOR * count, len(segment) // PRESELECT_SHARE)
@@ -213,7 +266,10 @@ def scores_of(
     *,
     workspaces: Collection[str] | None,
 ) -> dict[int, float]:
-    """Return sequence number -> cosine of the rows in this segment and these workspaces."""
+    """Return sequence number -> cosine of the rows in this segment and these workspaces.
+
+    Raises OtherVectorsError.
+    """
     places = segment.places_of(seqs)
     if workspaces is not None:
         wanted = [workspace_number(name) for name in workspaces]

@@ -1,4 +1,4 @@
-"""Search for the nearest vectors in the database, with a memory-mapped copy of many vectors."""
+"""Search for the nearest vectors in the database, with the memory-mapped signs of many vectors."""
 
 import threading
 from collections.abc import Collection, Mapping, Sequence
@@ -15,6 +15,7 @@ from ragmem.backends.lightrag.vectors.maintenance import Group
 from ragmem.backends.lightrag.vectors.mmap_index import Sidecar
 from ragmem.backends.lightrag.vectors.segments import (
     EXACT_LIMIT,
+    OtherVectorsError,
     Segment,
     cosines,
     empty,
@@ -138,10 +139,25 @@ class VectorIndex:
             return {}
         with self._database.read() as connection:
             ids = reads.vectors_of_chunks(connection, chunk_ids)
+        group = Group(names.CHUNKS, model, len(query))
+        try:
+            return self._similarities(group, query, ids, workspaces)
+        except OtherVectorsError:
+            with self._guard:
+                self._distrust(group)
+            return self._similarities(group, query, ids, workspaces)
+
+    def _similarities(
+        self,
+        group: Group,
+        query: NDArray[np.float32],
+        ids: Mapping[int, str],
+        workspaces: Collection[str] | None,
+    ) -> dict[str, float]:
         seqs = np.fromiter(ids, np.int64, len(ids))
         # After the ids: the view includes later puts, and still has deleted rows.
         with self._guard:
-            view = self._view(Group(names.CHUNKS, model, len(query)), until=int(seqs.max(initial=0)))
+            view = self._view(group, until=int(seqs.max(initial=0)))
             segments = [segment for segment in (view.mapped, *view.recent) if len(segment)]
         return {
             ids[seq]: score
@@ -168,11 +184,14 @@ class VectorIndex:
         total = sum(map(len, segments))
         count = max(wanted.limit + wanted.limit // 4, _MIN_FETCH)
         while True:
-            found = [
-                pair
-                for segment in segments
-                for pair in scores(segment, wanted.query, count=count, workspaces=wanted.workspaces)
-            ]
+            try:
+                found = [
+                    pair
+                    for segment in segments
+                    for pair in scores(segment, wanted.query, count=count, workspaces=wanted.workspaces)
+                ]
+            except OtherVectorsError:
+                return None
             if len(segments) > 1:
                 # Rounded, as in `scores`: of equal vectors the oldest comes first.
                 found = sorted(found, key=lambda pair: (-round(pair[0], 6), pair[1]))[:count]
@@ -324,6 +343,9 @@ class VectorIndex:
             view.writable = False
             return
         view.mapped, view.recent, view.known, view.identity = mapped, [], {}, sidecar.identity()
+        former = group.former(self._database)
+        if former.folder.exists():
+            former.remove()
 
     def _is_large(self, group: Group) -> bool:
         with self._database.read() as connection:

@@ -54,6 +54,7 @@ class ParsedFile:
     """One parsed file: `path` is relative to the repository, with slashes; `purpose` is its description.
 
     The first symbol is the module. `problem` describes a parse error; the rest may then be incomplete.
+    `words` is what `domain.code.words` packs of the text.
     """
 
     path: str
@@ -63,6 +64,7 @@ class ParsedFile:
     symbols: tuple[Symbol, ...]
     facts: Mapping[str, Any] = field(default_factory=dict)
     problem: str = ""
+    words: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)

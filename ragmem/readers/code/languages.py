@@ -20,6 +20,42 @@ LANGUAGES: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 """Languages and the suffixes of their files. A `.h` is C, unless its text is C++."""
 
+OTHER_LANGUAGES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "bash": (".sh", ".bash", ".bats", ".zsh", ".ksh"),
+        "clojure": (".clj", ".cljs", ".cljc"),
+        "crystal": (".cr",),
+        "dart": (".dart",),
+        "elixir": (".ex", ".exs"),
+        "elm": (".elm",),
+        "erlang": (".erl", ".hrl"),
+        "fsharp": (".fs", ".fsi", ".fsx"),
+        "gleam": (".gleam",),
+        "groovy": (".groovy", ".gradle"),
+        "haskell": (".hs", ".lhs"),
+        "julia": (".jl",),
+        "kotlin": (".kt", ".kts"),
+        "lua": (".lua",),
+        "nim": (".nim",),
+        "objective-c": (".m", ".mm"),
+        "ocaml": (".ml", ".mli"),
+        "perl": (".pl", ".pm"),
+        "php": (".php",),
+        "powershell": (".ps1", ".psm1"),
+        "protobuf": (".proto",),
+        "scala": (".scala", ".sc"),
+        "solidity": (".sol",),
+        "sql": (".sql",),
+        "svelte": (".svelte",),
+        "swift": (".swift",),
+        "terraform": (".tf",),
+        "vim": (".vim",),
+        "vue": (".vue",),
+        "zig": (".zig",),
+    }
+)
+"""Languages without a grammar here: their definitions are read line by line, and their references are not."""
+
 MANIFESTS: Mapping[str, str] = MappingProxyType(
     {
         "go.mod": "go",
@@ -31,7 +67,11 @@ MANIFESTS: Mapping[str, str] = MappingProxyType(
 )
 """Files that tell how to resolve the imports of a repository."""
 
-_BY_ENDING = {ending: language for language, endings in LANGUAGES.items() for ending in endings}
+_BY_ENDING = {
+    ending: language
+    for language, endings in (*LANGUAGES.items(), *OTHER_LANGUAGES.items())
+    for ending in endings
+}
 _BY_NAME = {"Rakefile": "ruby", "Gemfile": "ruby"}
 
 

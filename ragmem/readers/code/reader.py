@@ -7,7 +7,7 @@ from ragmem.domain.code.code import ParsedFile, Symbol, SymbolKind
 from ragmem.domain.python.modules import module_name
 from ragmem.errors import SourceError
 from ragmem.readers.code.c import is_cpp
-from ragmem.readers.code.languages import LANGUAGES, MANIFESTS, language_of
+from ragmem.readers.code.languages import LANGUAGES, MANIFESTS, OTHER_LANGUAGES, language_of
 from ragmem.readers.code.manifests import read_manifest
 from ragmem.readers.code.outline import outline
 from ragmem.readers.code.parsing import LONGEST_SECONDS, SlowFileError
@@ -26,7 +26,7 @@ def read_code(path: str, text: str, *, language: str | None = None) -> ParsedFil
     one whose grammar is not installed.
     """
     name = language or language_of(path)
-    if name is None or name not in LANGUAGES:
+    if name is None or name not in {*LANGUAGES, *OTHER_LANGUAGES}:
         raise SourceError(
             f'"{path}" is in no language that can be read', hint=f"languages: {', '.join(LANGUAGES)}"
         )
@@ -34,6 +34,10 @@ def read_code(path: str, text: str, *, language: str | None = None) -> ParsedFil
         return read_manifest(path, text, name)
     if problem := refusal(path, text):
         return unread(path, text, name, problem)
+    if name in OTHER_LANGUAGES:
+        from ragmem.readers.code.lines import read_lines  # noqa: PLC0415 - loaded for its files only
+
+        return read_lines(path, text, name)
     if name == "python":
         from ragmem.readers.code.python import read_python  # noqa: PLC0415 - loaded for its files only
 
@@ -48,7 +52,10 @@ def read_code(path: str, text: str, *, language: str | None = None) -> ParsedFil
 
 def unread(path: str, text: str, language: str, problem: str) -> ParsedFile:
     """Return a file that was not read: its module, and the problem."""
-    module = module_name(path) if language == "python" else _syntax(language, path).namespace(path).module
+    if language in OTHER_LANGUAGES:
+        module = path
+    else:
+        module = module_name(path) if language == "python" else _syntax(language, path).namespace(path).module
     own = Symbol(module, posixpath.basename(path), SymbolKind.MODULE, 1, text.count("\n") + 1)
     return ParsedFile(path, language, module, "", (own,), problem=problem)
 

@@ -35,7 +35,7 @@ from ragmem.storage.sql.fair_lock import turn
 LOCK_NAME = "code.lock"
 """The lock of code ingestion: a second process waits, and then finds nothing left to do."""
 
-RULES = f"{__version__}/3"
+RULES = f"{__version__}/4"
 """The version of the parsers; another release may find more in the same file."""
 
 _TRIES = 5

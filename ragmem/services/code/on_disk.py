@@ -1,6 +1,7 @@
 """Compare the code on disk with the stored code, and parse the differences."""
 
 import hashlib
+import posixpath
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -10,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from ragmem.domain.code.code import ParsedFile
+from ragmem.domain.code.words import pack_words
 from ragmem.domain.injection.sanitization import secrets_in, without_parts
 from ragmem.domain.secrets.redaction import Redactor
-from ragmem.readers.code import read_code
+from ragmem.readers.code import MANIFESTS, read_code
 from ragmem.readers.code_files import MAX_BYTES, CodeFile
 from ragmem.readers.failures import failure
 from ragmem.readers.files import ReadError, Reason, read_text
@@ -111,9 +113,11 @@ def parse(path: str, text: str, redactor: Redactor) -> ParsedFile:
     symbols = tuple(
         replace(symbol, doc=comments.clean(symbol.doc)) if symbol.doc else symbol for symbol in file.symbols
     )
+    # Manifests, and what no person wrote, are found by their paths alone.
+    told = "" if not file.symbols[1:] and (file.problem or posixpath.basename(path) in MANIFESTS) else clean
     file = replace(file, purpose=comments.clean(file.purpose), symbols=symbols)
     if not hidden:
-        return file
+        return replace(file, words=pack_words(told, symbols))
     facts = _with_values(file.facts, _replacements(path, file.facts, text, clean, redactor))
 
     @cache
@@ -121,13 +125,15 @@ def parse(path: str, text: str, redactor: Redactor) -> ParsedFile:
         words = _WORD.sub(lambda found: _word(found[0], clean, redactor), name)
         return words if _NAME.fullmatch(words) else redactor.redact(words)[0]
 
+    symbols = tuple(
+        replace(symbol, name=clean_name(symbol.name), qualified=clean_name(symbol.qualified))
+        for symbol in symbols
+    )
     return replace(
         file,
         module=clean_name(file.module),
-        symbols=tuple(
-            replace(symbol, name=clean_name(symbol.name), qualified=clean_name(symbol.qualified))
-            for symbol in symbols
-        ),
+        symbols=symbols,
+        words=pack_words(told, symbols),
         facts={
             relation: value if relation == "types" else _with_names(value, clean_name)
             for relation, value in facts.items()

@@ -1,4 +1,4 @@
-"""Answer from the code graph: where the names of a question are defined, and who refers to them."""
+"""Answer from code: where the names of a question are defined, who refers to them, and where else to look."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -6,6 +6,7 @@ from typing import Any
 
 from ragmem.domain.code.code import Edge, EdgeKind, SymbolKind
 from ragmem.domain.retrieval.routing_frames import Frame
+from ragmem.services.code.search import CodePlace, search_code
 from ragmem.services.code.shapes import edge_shape, symbol_shape
 from ragmem.services.code.targets import INGEST
 from ragmem.services.retrieval.question import Fact
@@ -20,6 +21,10 @@ MOST_REFERENCES = 20
 
 SHOWN_REFERENCES = 6
 """Maximum references of a definition in the output for people."""
+
+MOST_TRIED = 3
+MOST_PLACES = 10
+"""Maximum ranked places of a project."""
 
 _NOWHERE = ReferenceCount(0, 0)
 
@@ -68,25 +73,64 @@ def code_answer(
 ) -> tuple[list[Mapping[str, Any]], str]:
     """Return the code of these projects (None: all) for the names, and a note or "".
 
-    If a question has no name by its form, each of its words is tried. With `heirs`, subclasses come before
+    If a question has no name by its form and at most MOST_TRIED words that tell something, each of these is
+    tried; a longer one is a sentence, whose words are names by chance. With `heirs`, subclasses come before
     callers.
     """
     roots = _roots(catalog, projects)
     if not roots:
         return [], f"no code is known here: {INGEST}"
-    words = (word for word in _WORD.findall(question) if word.lower() not in _ASKING | STOP_WORDS)
-    tried = list(dict.fromkeys(named or words))
+    words = [word for word in _WORD.findall(question) if word.lower() not in _ASKING | STOP_WORDS]
+    tried = list(dict.fromkeys(named or (words if len(words) <= MOST_TRIED else ())))
     answers = [
         answer
         for project in roots
         for name in tried
         if (answer := _answer(catalog, project, name, heirs=heirs)) is not None
     ]
-    if answers or not named:
-        return catalog.redactor.redact_document(
-            answers
-        ), "" if answers else "the question names nothing that the code has"
-    return [], f"the code has no {', '.join(named)}; if it is new: {INGEST}"
+    note = ""
+    if not answers and named:
+        note = f"the code has no {', '.join(named)}; if it is new: {INGEST}"
+    return catalog.redactor.redact_document(answers), note
+
+
+def code_places(
+    catalog: Catalog, question: str, *, projects: Sequence[str] | None, limit: int
+) -> list[Mapping[str, Any]]:
+    """Return the places in the code of these projects (None: all) that fit a question, best first."""
+    found = [
+        (place, project)
+        for project in _roots(catalog, projects)
+        for place in search_code(catalog, project, question, limit=min(limit, MOST_PLACES))
+    ]
+    found.sort(key=lambda one: -one[0].score)
+    shapes = [_place_shape(place, project) for place, project in found[: min(limit, MOST_PLACES)]]
+    return list(catalog.redactor.redact_document(shapes))
+
+
+def _place_shape(place: CodePlace, project: str) -> dict[str, Any]:
+    symbol = place.symbol.symbol if place.symbol else None
+    return {
+        "project": project,
+        "file": place.path,
+        "line": place.line,
+        "end_line": place.end_line,
+        "symbol": symbol.qualified if symbol else None,
+        "kind": symbol.kind.value if symbol else None,
+        "doc": symbol.doc if symbol else "",
+        "purpose": place.purpose,
+        "score": round(place.score, 4),
+        "terms": dict(place.terms),
+    }
+
+
+def place_facts(places: Sequence[Mapping[str, Any]]) -> tuple[Fact, ...]:
+    """Return the places as lines for people."""
+    facts = []
+    for one in places:
+        said = one["doc"].partition("\n")[0] or (one["purpose"] and f"its file: {one['purpose']}")
+        facts.append(Fact(f"{one['file']}:{one['line']}", f"{one['symbol'] or ''}  {said}".strip()))
+    return tuple(facts)
 
 
 def _answer(catalog: Catalog, project: str, name: str, *, heirs: bool) -> Mapping[str, Any] | None:

@@ -245,6 +245,7 @@ def _write_files(connection: Connection, root: int, files: Sequence[FileRows]) -
 def _write_symbols(connection: Connection, root: int, number: int, parsed: ParsedFile) -> None:
     data = zlib.compress(orjson.dumps(dict(parsed.facts)), _COMPRESSION)
     connection.execute("INSERT INTO code_facts (file, data) VALUES (?, ?)", (number, data))
+    connection.execute("INSERT INTO code_words (file, data) VALUES (?, ?)", (number, parsed.words))
     connection.executemany(
         "INSERT INTO code_symbols (file, root, qualified, name, kind, line, end_line, doc, is_test)"
         " VALUES (?,?,?,?,?,?,?,?,?)",

@@ -217,7 +217,7 @@ def test_rows_that_do_not_belong_together_are_told(catalog, code, sql, told):
 
 def test_a_home_that_has_no_code_tables_yet_answers_that_nothing_is_known(catalog):
     with catalog.database.write() as connection:
-        for table in ("renames", "edges", "symbols", "facts", "files", "roots"):
+        for table in ("renames", "edges", "symbols", "words", "facts", "files", "roots"):
             connection.execute(f"DROP TABLE code_{table}")
     assert catalog.code.find(PROJECT, "charge") is None
     assert catalog.code.roots() == []

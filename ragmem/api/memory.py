@@ -58,18 +58,13 @@ class Ragmem(Home):
 
     def query(self, text: str, *, question: "Question | None" = None, at: datetime | None = None) -> "Answer":
         """Return the memories that answer a question; without `question`, this project's and the user's."""
+        return self.retrieval.ask(question or self._question(text, self.settings.query.limit), at)
+
+    def _question(self, text: str, limit: int) -> "Question":
         from ragmem.services.retrieval.query import Question
 
-        return self.retrieval.ask(
-            question
-            or Question(
-                text,
-                projects=self.projects.default(),
-                limit=self.settings.query.limit,
-                expand=self.settings.query.expand,
-            ),
-            at,
-        )
+        expand = self.settings.query.expand
+        return Question(text, projects=self.projects.default(), limit=limit, expand=expand)
 
     def context(
         self,
@@ -84,9 +79,10 @@ class Ragmem(Home):
 
         See `services.context.context`.
         """
-        from ragmem.services.context.context import context
+        from ragmem.services.context.context import context, memories_for
 
-        answer = self.query(text, question=question, at=at)
+        limit = memories_for(tokens, self.settings.query.limit)
+        answer = self.retrieval.ask(question or self._question(text, limit), at)
         return context(
             answer, tokens=tokens, max_chars=max_chars, home=str(self.home), redactor=self.redactor
         )

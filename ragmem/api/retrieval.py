@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ragmem.ports import Store
     from ragmem.services.retrieval.calibration import Calibration
     from ragmem.services.retrieval.expansion import Expansions
+    from ragmem.services.retrieval.occurrences import TimelineAnswer
     from ragmem.services.retrieval.routes import RoutedAnswer
 
 FEW_CHUNKS = 30
@@ -95,6 +96,15 @@ class Retrieval:
             ask=lambda asked: self.ask(asked, now, careful=careful),
         )
         return ask_by_route(context, question, route, now=now)
+
+    def answer_by_timeline(self, question: Question, *, now: datetime) -> "TimelineAnswer | None":
+        """Return the dated sentences for a question about time; None for any other question.
+
+        See `services.retrieval.occurrences`.
+        """
+        from ragmem.services.retrieval.occurrences import answer_by_timeline
+
+        return answer_by_timeline(self._home.catalog, lambda asked: self.ask(asked, now), question, now=now)
 
     def _calibrated_store(self) -> "tuple[Calibration | None, Callable[[], Store]]":
         """Return the calibration, and the store; the cosines of another model than the bundled one scaled."""

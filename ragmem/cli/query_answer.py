@@ -1,50 +1,40 @@
-"""`ragmem query --answer`: an answer of the language model from the memories found, with its sources."""
+"""`ragmem query --answer`: an answer with its sources, of the language model or of the timeline."""
 
 import sys
 from typing import TYPE_CHECKING
 
-from ragmem.cli.common import dim, printable, say, say_json, tell
-from ragmem.domain.secrets.redaction import Redactor
+from ragmem.cli.common import dim, printable, say, say_fitted, say_json, tell
 from ragmem.errors import EXIT_NO, EXIT_OK, BackendError
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from ragmem.api.memory import Ragmem
-    from ragmem.services.retrieval.answerer import Answerer
-    from ragmem.services.retrieval.query import Answer
+    from ragmem.services.retrieval.query import Answer, Question
 
-
-def answerer_of(memory: "Ragmem") -> "Answerer":
-    """Return the answerer; raises BackendError if no language model is configured."""
-    answerer = memory.answers.answerer()
-    if answerer is None:
-        raise BackendError(
-            "an answer in words is made by a language model, and none is configured",
-            hint="name one in config.toml, [language_model], or ask without --answer",
-        )
-    return answerer
+INDENT = 12
+"""Columns before the further lines of an occurrence."""
 
 
 def say_answer(
-    answerer: "Answerer",
-    answer: "Answer",
-    *,
-    home: str,
-    tokens: int | None,
-    as_json: bool,
-    quiet: bool,
-    redactor: Redactor,
+    memory: "Ragmem", answer: "Answer", *, now: "datetime", tokens: int | None, as_json: bool, quiet: bool
 ) -> int:
     """Stream the answer, then print the sources that it cites, or all if it cites none.
 
-    Returns 1 if nothing was found to answer from.
+    Without a language model the timeline answers a question about time. Returns 1 if nothing was found to
+    answer from; raises BackendError if there is no language model for another question.
     """
     from ragmem.domain.model.document_place import describe_place
     from ragmem.services.context.context import context
     from ragmem.services.retrieval.answerer import AnswerRequest, find_citations
 
+    answerer = memory.answers.answerer()
+    if answerer is None:
+        return _say_timeline(memory, answer.question, now=now, as_json=as_json, quiet=quiet)
+    redactor = memory.redactor
     for note in () if quiet else answer.notes:
         tell(f"note: {note}")
-    block = context(answer, tokens=tokens, home=home, redactor=redactor)
+    block = context(answer, tokens=tokens, home=str(memory.home), redactor=redactor)
     sources = [
         redactor.redact(
             f"{memory.title or memory.short_id}, {memory.event_time:%Y-%m-%d}:"
@@ -82,4 +72,39 @@ def say_answer(
         )
     for number in named or range(1, len(sources) + 1):
         say(dim(f"[{number}] {sources[number - 1]}"))
+    return EXIT_OK
+
+
+def _say_timeline(
+    memory: "Ragmem", question: "Question", *, now: "datetime", as_json: bool, quiet: bool
+) -> int:
+    """Print the dated sentences that answer a question about time; returns 1 if there are none."""
+    told = memory.retrieval.answer_by_timeline(question, now=now)
+    if told is None:
+        raise BackendError(
+            "an answer in words is made by a language model, and none is configured",
+            hint="name one in config.toml, [language_model], or ask without --answer",
+        )
+    if as_json:
+        from ragmem.services.retrieval.occurrences import occurrence_shape
+
+        listed = [occurrence_shape(one) for one in told.occurrences]
+        document = {
+            "schema": 1,
+            "query": question.text.strip(),
+            "answer": told.line,
+            "model": "",
+            "sources": [],
+        }
+        say_json({**document, "occurrences": listed})
+        return EXIT_OK if listed else EXIT_NO
+    if not told.occurrences:
+        if not quiet:
+            tell(told.line)
+        return EXIT_NO
+    say(printable(told.line))
+    for one in told.occurrences:
+        say_fitted(f"{one.day}  {dim(one.memory.short_id)}  {printable(one.text)}", indent=INDENT)
+    if told.note and not quiet:
+        tell(f"note: {told.note}")
     return EXIT_OK

@@ -85,7 +85,7 @@ def entity(
                         n["name"],
                         n["type"],
                         f"{n['weight']:g}",
-                        relation_label(n["keywords"]),
+                        relation_label(n["keywords"], n["valid"]),
                         first_description(n),
                     )
                     for n in near
@@ -139,7 +139,7 @@ def path(
             [
                 (
                     f"{step['from']} - {step['to']}",
-                    relation_label(step["keywords"]),
+                    relation_label(step["keywords"], step["valid"]),
                     *evidence_cells(step["memory"]),
                 )
                 for step in one["steps"]

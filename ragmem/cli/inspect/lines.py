@@ -34,9 +34,10 @@ def evidence_cells(told: dict[str, Any] | None) -> tuple[str, str, str]:
     return (told["event_time"][:10], told["id"], shorten_sentence(told["text"])) if told else ("", "", "")
 
 
-def relation_label(keywords: str) -> str:
-    """Return the keywords of a relation as a list for people."""
-    return ", ".join(part.strip() for part in keywords.split(",") if part.strip())
+def relation_label(keywords: str, valid: str = "") -> str:
+    """Return the keywords of a relation as a list for people, with the time for which it holds."""
+    told = ", ".join(part.strip() for part in keywords.split(",") if part.strip())
+    return f"{told} ({valid})" if valid else told
 
 
 def first_description(one: dict[str, Any]) -> str:

@@ -13,6 +13,7 @@ from ragmem.domain.retrieval.date_words import (
     ENGLISH_MONTH,
     ENGLISH_WEEKDAY,
     ENGLISH_YEAR,
+    SPANISH_WEEKEND,
 )
 from ragmem.domain.text.language import ENGLISH, detect
 
@@ -84,6 +85,7 @@ _HINT = re.compile(
     rf"\b(?:vor)?gestern\b|\bheute\b|\b(?:avant-)?hier\b|aujourd|\buhr\b|\d\s?h\b|\d\s?h\d\d|\bkw\s?\d|\bsoir\b"
     rf"|(?:letzte|vergangene|voriger?|vorletzte|diese)[nrsm]?\s|derni[eè]re?s?\b|\b(?:cet?|cette)\s"
     rf"|\b(?:{'|'.join([*WEEKDAYS, *MONTHS, *_SEASONS])})|\b\d\d?\.\s?(?:woche|kalenderwoche|quartal)"
+    r"|\b(?:seit|bis|ab|von|vor|nach|zwischen|depuis|avant|apr\u00e8s|d\u00e8s|jusqu\S{1,3})\s(?:19|20)\d\d\b"
     r"|(?:woche|semaine|halbjahr|hälfte|haelfte|moiti|semestre|quartal|trimestre|\bt[1-4]\s)"
     r"|\b(?:vor|il y a)\s\S+(?:\s\S+)?\s(?:minute|stunde|tag|woche|monat|jahr|heure|jour|mois|an)",
     re.IGNORECASE,
@@ -96,7 +98,8 @@ _STARTS = frozenset(
     "hor ora ore min pas sco fin fim lun mar mi\xe9 mie jue vie s\xe1b sab dom seg ter qua qui sex "
     "mer ven ene feb fev gen mag mai may m\xe4r abr apr jun jul giu lug ago sep oct out ott nov dic "
     "dez jan van gis eer dag wee wek maa jaa uur gel vor afg mei aug okt din woe don vri zat zon que "
-    "ult \xfalt dec en em nel at\xe9 dal hac h\xe1 ha".split()
+    "ult \xfalt dec en em nel at\xe9 dal hac h\xe1 ha "
+    "pri ver oto inv aut zom her len naj voo win tri kwa ter cua eer twe der vie".split()
 )
 """The first letters of the words of dates; few English words begin with them."""
 
@@ -116,7 +119,7 @@ def _has_further_hint(text: str) -> bool:
         return True
     starts = _START.findall(unicodedata.normalize("NFC", text).lower())
     possible = not _STARTS.isdisjoint(starts) or _SINCE.search(text) is not None
-    return possible and detect(text) != ENGLISH
+    return possible and detect(SPANISH_WEEKEND.sub("", text)) != ENGLISH
 
 
 def _any(words: Sequence[str] | dict[str, str]) -> str:
@@ -224,13 +227,16 @@ def _rules() -> tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str] | st
         (rf"\b({nth})\s(?:halbjahr|semestre)\s(?:(?:des\sjahres|von|de)\s)?({year})",
          lambda found: f"{ordinal(found[1])} half of {found[2]}"),
         (rf"\b({nth})\s(?:quartal|trimestre)s?(?:\s(?:(?:des\sjahres|von|de)\s)?({year}))?",
-         lambda found: f"{ordinal(found[1])} quarter" + (f" of {found[2]}" if found[2] else "")),
+         lambda found: f"{ordinal(found[1])} quarter" + (f" of {found[2]}" if found[2] else ",")),
+        (rf"\bquartal\s([1-4])(?:[\s/]({year}))?\b", lambda found: f"Q{found[1]} {found[2] or ''},"),
         (rf"\bt([1-4])\s(?={year})", r"Q\1 "),
         (r"\b(?:kw|kalenderwoche|woche|semaine)\s?(\d{1,2})\b", r"week \1"),
         (rf"\b(\d{{1,2}})\.\s?(?:kalender)?woche(?:\s(?:des\sjahres\s|von\s|in\s)?({year}))?",
          lambda found: f"week {found[1]}" + (f" of {found[2]}" if found[2] else "")),
         # Relative units
         (r"\bvorletzte[nr]?\swoche\b|\bla\ssemaine\sd['\u2019]avant\b", "the week before last"),
+        (rf"\b({weekday})\s(?:de\sla|der)\s(?=semaine\s(?:derni|pass)|{late}\swoche)",
+         r"\1 of "),
         (rf"\b{late}\s(?P<unit>{unit})\b", lambda found: f"last {of_unit(found)}"),
         (rf"\b(?:la\s|le\s|l['\u2019])?(?P<unit>{unit})\s(?:derni[eè]re?|pass[ée]e?)\b",
          lambda found: f"last {of_unit(found)}"),

@@ -10,7 +10,13 @@ from functools import cache, lru_cache
 from pathlib import Path
 from types import MappingProxyType
 
-from ragmem.domain.retrieval.date_words import ENGLISH_DATE, ENGLISH_DATE_START, ENGLISH_MONTH, ENGLISH_YEAR
+from ragmem.domain.retrieval.date_words import (
+    ENGLISH_DATE,
+    ENGLISH_DATE_START,
+    ENGLISH_MONTH,
+    ENGLISH_YEAR,
+    SPANISH_WEEKEND,
+)
 from ragmem.domain.text.language import ENGLISH, detect
 
 EAST_ASIAN = "cjk"
@@ -31,7 +37,10 @@ _NUMBERS = {
 _EAST_ASIAN_NUMBER = (
     rf"\d{{1,2}}|[{_ONES[2]}{_ONES[3]}]?{_TENS_AND_ONES}[{''.join(_ONES)}]?|[{''.join(_ONES)}]"
 )
-_PLACE = re.compile(r"<(n|unit|day|month|year|d|e|mm|said)>")
+_WORDS = ("n", "nth", "unit", "day", "dow", "month", "season")
+"""The kinds of words; `dow` is a day of the week behind the name of a week."""
+
+_PLACE = re.compile(rf"<({'|'.join(_WORDS)}|year|d|e|mm|said)>")
 _LONE = re.compile(
     "".join(rf"(?<!\b{word} )" for word in "since until before after to and early mid late last".split())
     + rf"(?<!\d )\b(?:(?:early |mid |late )?{ENGLISH_MONTH}|{ENGLISH_YEAR},)"
@@ -55,7 +64,7 @@ def translate(text: str) -> str:
 @lru_cache(maxsize=64)
 def language_of(text: str) -> str | None:
     """Return the language of a text that the tables have: that of a date in it, else the detected one."""
-    found = detect(text)
+    found = detect(SPANISH_WEEKEND.sub("", text))
     if found == ENGLISH:
         return None
     if _EAST_ASIAN.search(text):
@@ -101,9 +110,10 @@ def _pattern(phrase: str, code: str) -> re.Pattern[str]:
     """Return the pattern of a phrase; the groups of its words are `unit_1`, `month_2` and so on."""
     spaced = code != EAST_ASIAN
     words = dict(_NUMBERS) if spaced else {**_NUMBERS, "d": _EAST_ASIAN_NUMBER, "e": _EAST_ASIAN_NUMBER}
-    for kind in ("n", "unit", "day", "month"):
+    for kind in _WORDS:
         # Longer words first, because words that are not spaced may begin with one another.
-        words[kind] = "|".join(sorted((word for word, _ in _rows()[code][kind]), key=len, reverse=True))
+        listed = (word for word, _ in _rows()[code].get(kind, ()))
+        words[kind] = "|".join(sorted(listed, key=len, reverse=True))
     words["n"] = rf"(?<!\d)\d{{1,3}}|{words['n']}"
     count = 0
 
@@ -124,7 +134,7 @@ def _translation(english: str, code: str) -> Callable[[re.Match[str]], str]:
     """Return the function that writes the English of what a phrase has matched."""
     tables = {
         kind: [(re.compile(word, re.IGNORECASE), meant) for word, meant in _rows()[code][kind]]
-        for kind in ("n", "unit", "day", "month")
+        for kind in _WORDS
         if f"<{kind}>" in english
     }
 

@@ -128,7 +128,7 @@ _in_month = _latest(lambda said, year: months(year, said.month))
 _in_week = _latest(lambda said, year: week(year, said.number))
 _in_quarter = _latest(lambda said, year: quarter(year, said.number))
 _in_half = _latest(lambda said, year: months(year, 6 * said.number - 5, 6))
-_in_season = _latest(lambda said, year: season(year, said.value("name")))
+_in_last_season = _latest(lambda said, year: season(year, said.value("name")))
 _in_year = _latest(lambda _, year: months(year, 1, 12))
 
 
@@ -179,8 +179,14 @@ def _last_month(said: DateExpression) -> ClosedSpan:
     return months(said.now.year - (said.month >= said.now.month), said.month)
 
 
+def _in_season(said: DateExpression) -> ClosedSpan | None:
+    if said.has("rel"):
+        return season(said.now.year - (said.value("rel") == "last"), said.value("name"))
+    return _in_last_season(said)
+
+
 def _last_season(said: DateExpression) -> ClosedSpan | None:
-    found = _in_season(said)
+    found = _in_last_season(said)
     if found is None or said.value("mark") != "last" or found[1] <= said.now:
         return found
     return season(found[0].year - 1, said.value("name"))
@@ -190,6 +196,13 @@ def _weekday(said: DateExpression) -> ClosedSpan:
     """Return the last such weekday before today."""
     back = (said.now.weekday() - WEEKDAYS.index(said.value("d")[:3]) - 1) % 7 + 1
     return days(said.now.date() - back * _DAY)
+
+
+def _day_in_week(said: DateExpression) -> ClosedSpan:
+    """Return a day of the last or of this week; the whole week where the day is yet to come."""
+    whole = week_of(said.now.date() - (0 if said.value("rel") == "this" else 7) * _DAY)
+    day = days(whole[0].date() + WEEKDAYS.index(said.value("d")[:3]) * _DAY)
+    return day if day[0] <= said.now else whole
 
 
 def _day(said: DateExpression) -> ClosedSpan:
@@ -277,6 +290,8 @@ _READERS: Mapping[str, Callable[[DateExpression], ClosedSpan | None]] = {
     "last_season": _last_season,
     "last_weekday": _weekday,
     "weekday": _weekday,
+    "week_day": _day_in_week,
+    "day_in_week": _day_in_week,
     "day": _day,
     "ago": _ago,
     "rolling": _rolling_window,

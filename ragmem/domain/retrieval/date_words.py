@@ -91,6 +91,12 @@ FORMS = {
         rf"(?P<month_weekday_o>{_NTH}){_}(?P<month_weekday_d>{_WEEKDAY}){_}(?:of|in){_}{_in_a('month_weekday')}"
     ),
     "part_half": rf"(?P<part_half_o>{_HALF}){_}half{_}(?:of{_})?{_in_a('part_half')}",
+    "week_day": (
+        rf"(?P<week_day_d>{_WEEKDAY}){_}(?:of{_}|in{_})?(?P<week_day_rel>last|this|the{_}previous){_}week\b"
+    ),
+    "day_in_week": (
+        rf"(?P<day_in_week_rel>last|this){_}week(?:['\u2019]s)?{_}(?:on{_})?(?P<day_in_week_d>{_WEEKDAY})"
+    ),
     "month_year": (
         rf"(?P<month_year_part>{_PART})?(?P<month_year_m>{_MONTH}){_OF}(?P<month_year_y>{_YEAR}){_AFTER}"
     ),
@@ -116,10 +122,13 @@ FORMS = {
     ),
     "last_weekday": rf"(?:last|(?:this{_})?past){_}(?P<last_weekday_d>{_WEEKDAY})",
     "weekday": rf"(?P<weekday_d>{_WEEKDAY})(?!['\u2019-])",
-    "season": rf"(?P<season_name>{_SEASON}){_OF}(?P<season_y>{_YEAR}){_AFTER}",
+    "season": (
+        rf"(?P<season_name>{_SEASON})(?:{_OF}(?P<season_y>{_YEAR}){_AFTER}"
+        rf"|{_}(?:of{_})?(?P<season_rel>last|this){_}year\b)"
+    ),
     "quarter": (
         rf"(?:q(?P<quarter_n>[1-4])|(?P<quarter_o>{'|'.join(ORDINALS)}){_}quarter)"
-        rf"(?:{_OF}(?P<quarter_y>{_YEAR}))?{_AFTER}"
+        rf"(?:(?:{_OF}|/)(?P<quarter_y>{_YEAR}))?{_AFTER}"
     ),
     "half": rf"h(?P<half_n>[12]){_OF}(?P<half_y>{_YEAR}){_AFTER}",
     "year_half": rf"(?P<year_half_y>{_YEAR})[\s-]?h(?P<year_half_n>[12]){_AFTER}",
@@ -150,7 +159,7 @@ HINT = re.compile(
 RELATIVE = frozenset(
     (
         "ago rolling past_unit before_last last_unit this_unit last_month last_season last_weekday weekday"
-        " day clock"
+        " week_day day_in_week day clock"
     ).split()
 )
 """Forms relative to now, or to another date of the question."""
@@ -168,7 +177,10 @@ LINKED = {
 """Forms that are dates only after these words or beside another date: "in May", "since Monday"."""
 
 OF_A_DAY = frozenset(
-    "iso compact numeric day_month month_day day weekday last_weekday ago month_weekday clock".split()
+    (
+        "iso compact numeric day_month month_day day weekday last_weekday week_day day_in_week ago"
+        " month_weekday clock"
+    ).split()
 )
 """Forms that name a day and may have a time of day beside them."""
 
@@ -202,6 +214,9 @@ FOLLOWS = (
 )
 ENDS = r"\s{0,3}[?.!]{0,3}\s{0,3}$"
 ONWARDS = r"\s{1,3}(?:on|onwards?|(?:until|till|to)\s{1,3}(?:now|today))\b"
+
+SPANISH_WEEKEND = re.compile(r"\bfin(?=(?:es)?\sde\ssemana\b)", re.IGNORECASE)
+"""A word that tells of English to the detection of languages, in a phrase that is Spanish."""
 
 ENGLISH_MONTH = "(?:January|February|March|April|May|June|July|August|September|October|November|December)"
 ENGLISH_WEEKDAY = "(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day"

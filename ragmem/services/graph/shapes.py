@@ -1,10 +1,11 @@
 """The JSON of the graph commands, with secrets redacted."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from ragmem.domain.model import SHORT_ID_LENGTH
+from ragmem.domain.retrieval.validity import validity
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.services.graph.evidence import Quotation
 from ragmem.services.graph.scope import ScopedEntity
@@ -48,6 +49,7 @@ def entity_shape(views: Sequence[EntityView], elsewhere: Sequence[str], redactor
                     "keywords": near.relation.keywords,
                     "weight": near.relation.weight,
                     "descriptions": near.relation.description.splitlines(),
+                    "valid": valid_times(near.relation.description),
                 }
                 for view in views
                 for near in view.neighbours
@@ -74,6 +76,7 @@ def path_shape(start: str, goal: str, paths: Sequence[PathView], redactor: Redac
                             "to": step.target,
                             "keywords": step.relation.keywords,
                             "weight": step.relation.weight,
+                            "valid": valid_times(step.relation.description),
                             "memory": _quotation(step.quotation) if step.quotation else None,
                         }
                         for step in path.steps
@@ -121,6 +124,13 @@ def timeline_shape(found: Timeline, redactor: Redactor) -> Shape:
         },
         redactor=redactor,
     )
+
+
+def valid_times(description: str) -> str:
+    """Return the times for which the sentences of a relation hold, such as "until March 2025"; or ""."""
+    now = datetime.now(UTC)
+    found = (validity(line, now=now) for line in description.splitlines())
+    return "; ".join(dict.fromkeys(one.label for one in found if one is not None))
 
 
 def _place(place: ScopedEntity) -> Shape:

@@ -19,6 +19,11 @@ LAST_MONTH = "2026-02-01 to 2026-02-28"
 LAST_YEAR = "2025-01-01 to 2025-12-31"
 THIS_WEEK = "2026-03-16 to 2026-03-22"
 MARCH_2025 = "2025-03-01 to 2025-03-31"
+MONDAY = "2026-03-16 to 2026-03-16"
+LAST_WEEKEND = "2026-03-14 to 2026-03-15"
+SUMMER_2025 = "2025-06-01 to 2025-08-31"
+Q3_2025 = "2025-07-01 to 2025-09-30"
+Q4_2025 = "2025-10-01 to 2025-12-31"
 FEBRUARY = "2026-02-01 to 2026-02-28"
 FIFTH_OF_MARCH = "2026-03-05 to 2026-03-05"
 SINCE_MONDAY = "2026-03-16 to "
@@ -48,6 +53,20 @@ def spans(text):
         ("el año pasado", LAST_YEAR),
         ("esta semana", THIS_WEEK),
         ("¿Qué cambió en febrero?", FEBRUARY),
+        ("¿qué pasó el fin de semana pasado?", LAST_WEEKEND),
+        ("el viernes de la semana pasada", FRIDAY),
+        ("qué hicimos el verano pasado", SUMMER_2025),
+        ("qué hicimos en el verano de 2025", SUMMER_2025),
+        ("qué entregamos en el tercer trimestre de 2025", Q3_2025),
+        ("qué entregamos el trimestre pasado", Q4_2025),
+        ("o que fizemos no verão passado", SUMMER_2025),
+        ("o que entregamos no terceiro trimestre de 2025", Q3_2025),
+        ("cosa abbiamo fatto nell'estate del 2025", SUMMER_2025),
+        ("cosa abbiamo fatto nel terzo trimestre del 2025", Q3_2025),
+        ("wat deden we in de zomer van 2025", SUMMER_2025),
+        ("wat leverden we in het derde kwartaal van 2025", Q3_2025),
+        ("что мы делали летом 2025 года", SUMMER_2025),
+        ("что мы выпустили в 3 квартале 2025 года", Q3_2025),
         ("en marzo de 2025", MARCH_2025),
         ("el 5 de marzo", FIFTH_OF_MARCH),
         ("desde el lunes", SINCE_MONDAY),
@@ -122,7 +141,9 @@ def spans(text):
         ("前天", BEFORE_YESTERDAY),
         ("三天前", THREE_DAYS_AGO),
         ("上周", LAST_WEEK),
-        ("上周五", LAST_WEEK),
+        ("上周五", FRIDAY),
+        ("这周一", MONDAY),
+        ("这周五", THIS_WEEK),
         ("两个星期前", "2026-03-01 to 2026-03-07"),
         ("上个月", LAST_MONTH),
         ("去年", LAST_YEAR),
@@ -141,7 +162,11 @@ def spans(text):
         ("３日前", THREE_DAYS_AGO),
         ("2週間前", "2026-03-01 to 2026-03-07"),
         ("先週", LAST_WEEK),
-        ("先週の金曜日", LAST_WEEK),
+        ("先週の金曜日", FRIDAY),
+        ("去年の夏", SUMMER_2025),
+        ("2025年夏天", SUMMER_2025),
+        ("2025年第三季度", Q3_2025),
+        ("上个季度", Q4_2025),
         ("先月", LAST_MONTH),
         ("昨年", LAST_YEAR),
         ("今週", THIS_WEEK),

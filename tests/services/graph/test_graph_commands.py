@@ -65,6 +65,20 @@ def test_an_entity_is_shown_with_dates_ids_and_neighbours(graph):
     assert "also in gullwing: --all" in shown.stderr
 
 
+def test_a_relation_is_shown_with_the_time_for_which_it_holds(graph, open_memory):
+    with open_memory() as memory:
+        text = "The ledger used the scale until March 2024."
+        store(memory, text, ("ledger", "scale"), datetime(2026, 3, 4, tzinfo=UTC), "user")
+    shown = graph("entity", "scale", "-p", "user").stdout
+    assert "moves (until March 2024)" in shown
+    document = json.loads(graph("entity", "ledger", "-p", "user", "--json").stdout)
+    assert {one["name"]: one["valid"] for one in document["neighbours"]} == {
+        "scale": "until March 2024",
+        "queue": "",
+    }
+    assert "moves (until March 2024)" in graph("path", "scale", "queue", "-p", "user").stdout
+
+
 def test_an_entity_of_several_projects_is_shown_for_each(graph):
     shown = graph("entity", "queue", "--all")
     assert "project user" in shown.stdout

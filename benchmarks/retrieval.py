@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import common
+from retrieval_budget import budget_means, budget_metrics
 from retrieval_sets import DEPTH, Query, RetrievalSet, folders_of_sets, means, metrics_of
 from vector_cache import CachedModels, VectorCache
 
@@ -30,7 +31,7 @@ from ragmem.ports import Embedder, Models, Store
 from ragmem.services.ingestion.classify import ClassifiedMemory, classify_draft
 from ragmem.services.ingestion.index import BATCH, index_pending
 from ragmem.services.retrieval.calibration import calibrate, calibration_for, is_due
-from ragmem.services.retrieval.query import Assistance, Policy, Question, ask
+from ragmem.services.retrieval.query import Answer, Assistance, Policy, Question, ask
 from ragmem.storage.fulltext.fulltext import search as search_text
 from ragmem.storage.home.catalog import Catalog
 
@@ -56,6 +57,8 @@ class Outcome:
     ranked: dict[str, list[str]] = field(default_factory=dict)
     hidden: int = 0
     seconds: list[float] = field(default_factory=list)
+    budgets: list[dict[str, float]] = field(default_factory=list)
+    """What of the gold stands in the block within a budget, of the default alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +176,14 @@ def run_set(
             outcome.seconds.append(time.perf_counter() - started)
             outcome.ranked[query.id] = found[:DEPTH]
             outcome.hidden += len(query.gold & set(behind))
+        if query.gold:
+
+            def ask_for(limit: int, question: Question = question, at: datetime = query.at) -> Answer:
+                asked = replace(question, limit=limit)
+                policy = variants[0].policy
+                return ask(catalog, lambda: store, asked, policy=policy, now=at, assistance=assistance)
+
+            outcomes[variants[0].name].budgets.append(budget_metrics(ask_for, query, documents))
     return outcomes
 
 
@@ -242,6 +253,7 @@ def summary(chosen: RetrievalSet, outcome: Outcome) -> dict[str, Any]:
     without = [outcome.ranked[query.id] for query in chosen.queries if not query.gold]
     return {
         **means(list(scored.values())),
+        **budget_means(outcome.budgets),
         "categories": {name: means(rows) | {"n": len(rows)} for name, rows in sorted(categories.items())},
         "abstained": {
             "without_gold": sum(not found for found in without) / len(without) if without else math.nan,
@@ -265,21 +277,22 @@ def grid(policy: Policy, settings: Sequence[str]) -> list[Variant]:
             raise SystemExit(f'--set takes key=value, not "{setting}"')
         choices.append([(key.strip(), value.strip()) for value in values.split(",")])
     for combination in itertools.product(*choices) if choices else ():
-        changed = policy
+        other = policy
         for key, value in combination:
-            changed = _changed(changed, key, value)
-        variants.append(Variant(" ".join(f"{key}={value}" for key, value in combination), changed))
+            other = changed(other, key, value)
+        variants.append(Variant(" ".join(f"{key}={value}" for key, value in combination), other))
     return variants
 
 
-def _changed(policy: Any, key: str, value: str) -> Any:
+def changed(policy: Any, key: str, value: str) -> Any:
+    """Return a policy with another value of a field; the name of the field may reach into the decay."""
     name, _, rest = key.partition(".")
     known = {item.name for item in fields(policy)}
     if name not in known:
         raise SystemExit(f'there is no "{name}" to set; there are: {", ".join(sorted(known))}')
     before = getattr(policy, name)
     if rest:
-        return replace(policy, **{name: _changed(before, rest, value)})
+        return replace(policy, **{name: changed(before, rest, value)})
     if isinstance(before, bool):
         return replace(policy, **{name: value.lower() in {"1", "true", "yes", "on"}})
     return replace(policy, **{name: type(before)(value)})
@@ -465,6 +478,10 @@ def main() -> None:
     notes = [
         f"model {model}; entities and relations: {'of all sets' if options.graph else 'none'}",
         "default: as `ragmem query` answers",
+        (
+            "@1k, @4k: share of the gold in the block of `ragmem query --context --budget 1000` and 4000; "
+            "answer: share of the answers that stand verbatim in the gold and in the block"
+        ),
         _told_of_silence(sets),
         (
             "the milliseconds are those of a search in a warm process; embedding the question comes on top, "
@@ -518,6 +535,13 @@ def _share(foreign: Mapping[str, int]) -> str:
     return f"{foreign['silent'] / foreign['questions']:.2f}" if foreign["questions"] else "-"
 
 
+def _figure(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
+
+
+WITHIN = ("gold@1k", "gold@4k", "answer@1k", "answer@4k")
+"""Shares within a budget of tokens, in the order of their columns."""
+
 SHOWN = {"recall@5": "recall@5", "recall@10": "@10", "ndcg@10": "NDCG@10", "hit@1": "hit@1", "hit@5": "hit@5"}
 """The metrics of the table, by its headers; the JSON has all of them."""
 
@@ -525,6 +549,7 @@ SHOWN = {"recall@5": "recall@5", "recall@10": "@10", "ndcg@10": "NDCG@10", "hit@
 def _table(sets: Mapping[str, Mapping[str, Any]]) -> tuple[list[str], list[list[str]]]:
     """Return the table; what always answers is in the JSON alone: *silent, gold* tells the difference."""
     headers = ["set", "system", "questions", *SHOWN.values()]
+    headers += ["@1k", "@4k", "answer @1k", "answer @4k"]
     headers += ["silent, foreign", "silent, no gold", "silent, gold", "ms p50", "ms p95"]
     rows = []
     for name, row in sets.items():
@@ -539,6 +564,7 @@ def _table(sets: Mapping[str, Mapping[str, Any]]) -> tuple[list[str], list[list[
                     system,
                     str(row["with_gold"]),
                     *(f"{figures[metric]:.3f}" for metric in SHOWN),
+                    *(_figure(figures.get(metric)) for metric in WITHIN),
                     _share(row["foreign"]) if system == "default" else "-",
                     "-" if math.isnan(nothing) else f"{nothing:.2f}",
                     f"{silent['with_gold']:.2f}",

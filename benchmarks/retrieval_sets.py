@@ -31,6 +31,10 @@ CORPUS = "corpus"
 MAX_FILE_BYTES = 16_000_000
 
 _FORMATS = ("%B-%d-%Y", "%Y%m%d_%H%M", "%Y%m%d", "%I:%M %p on %d %B, %Y", "%Y/%m/%d %H:%M")
+_LABEL = re.compile(r"\[[^\]\n]*\]\s*")
+"""The date in front of a turn, which its session has only once."""
+
+_WORD = re.compile(r"\w+")
 _WEEKDAY = re.compile(r"\s*\([A-Z][a-z]{2}\)")
 
 
@@ -66,6 +70,10 @@ class Query:
     at: datetime
     haystack: frozenset[str] | None = None
     meta: Mapping[str, Any] = field(default_factory=dict)
+    answer: str = ""
+    """The answer in words, if it stands verbatim in the gold."""
+    evidence: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """The passages that answer the question, by gold document, where the set knows them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +100,8 @@ class RetrievalSet:
             rows = read_lines(folder / "dev.jsonl")
         dates = [draft.event_time for draft in drafts]
         latest = max((date for date in dates if date), default=NOWHEN)
+        texts = {draft.uri: draft.text for draft in drafts}
+        turns = _turns_of_answers(folder)
         queries = tuple(
             Query(
                 id=row["id"],
@@ -102,10 +112,39 @@ class RetrievalSet:
                 at=moment(row.get("ts") or "") or latest,
                 haystack=frozenset(row["haystack"]) if row.get("haystack") else None,
                 meta=row.get("meta") or {},
+                answer=_verbatim(str(row.get("answer") or ""), [texts[one] for one in row["gold"]]),
+                evidence=_evidence(row, texts, turns.get(row["id"], ())),
             )
             for row in rows
         )
         return cls(folder.name, drafts, queries, latest, dates.count(None))
+
+
+def _turns_of_answers(folder: Path) -> dict[str, list[str]]:
+    """Return the turns that answer each question of a set of sessions, from its set of turns beside it."""
+    turns = folder.with_name(folder.name.replace("_session", "_turn"))
+    if turns == folder or not (turns / "queries.jsonl").is_file():
+        return {}
+    texts = {one["id"]: _LABEL.sub("", one["text"], count=1) for one in read_lines(turns / "docs.jsonl")}
+    return {row["id"]: [texts[one] for one in row["gold"]] for row in read_lines(turns / "queries.jsonl")}
+
+
+def _evidence(row: Mapping[str, Any], texts: Mapping[str, str], turns: Sequence[str]) -> dict[str, list[str]]:
+    if row.get("evidence"):
+        return {one: [row["evidence"]] for one in row["gold"]}
+    found = {one: [turn for turn in turns if turn in texts[one]] for one in row["gold"]}
+    return {one: pieces for one, pieces in found.items() if pieces}
+
+
+def _verbatim(answer: str, gold: Sequence[str]) -> str:
+    """Return an answer if it stands in the gold in the same words, else ""."""
+    words = plain(answer)
+    return answer if words.strip() and any(words in plain(text) for text in gold) else ""
+
+
+def plain(text: str) -> str:
+    """Return the words of a text in lower case, with a blank before and after each."""
+    return f" {' '.join(_WORD.findall(text.lower()))} "
 
 
 def folders_of_sets(data: Path) -> list[Path]:

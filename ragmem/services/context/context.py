@@ -11,7 +11,7 @@ from ragmem.domain.secrets.redaction import Redactor
 from ragmem.domain.text.excerpts import CHARACTERS_PER_TOKEN, estimate_tokens
 from ragmem.services.context.excerpt import Chosen, Excerpt
 from ragmem.services.retrieval.branches import unmerged_line
-from ragmem.services.retrieval.query import Answer
+from ragmem.services.retrieval.question import Answer, missing_line
 from ragmem.services.retrieval.shapes import elsewhere_line
 from ragmem.services.retrieval.supersessions import superseded_line
 
@@ -20,6 +20,12 @@ MAX_CHARS = 9_000
 
 MIN_TOKENS = 24
 """Minimum tokens of a truncated excerpt; a shorter one is useless."""
+
+LEADING = 8
+"""Memories that are shown first; further ones have the room that these leave."""
+
+PER_MEMORY, MOST_MEMORIES = 100, 40
+"""Tokens of a budget for which a memory is found, and the maximum: short ones leave room for more."""
 
 WHOLE_TOKENS = 600
 """A memory up to this size is shown whole if it fits."""
@@ -142,14 +148,18 @@ def context(
 ) -> Context:
     """Return the block for an answer, within `tokens` (estimated) and `max_chars` (default 9,000).
 
-    Memories take their space in the order of the ranking: first the best part of each, then its other
-    matching parts, then small memories whole, then the text around the shown parts. Memories are shown in
-    groups, the group of the best one first. No sentence or code fence is cut; one without space is omitted,
-    and so is a memory that repeats a better one.
+    Memories take their space in the rounds of `fill`. They are shown in groups, the group of the best one
+    first. No sentence or code fence is cut; one without space is omitted, and so is a memory that repeats a
+    better one.
     """
     return build_within(
         SizeLimit.of(tokens, max_chars), lambda room: _context(answer, room, home=home, redactor=redactor)
     )
+
+
+def memories_for(tokens: int | None, usual: int) -> int:
+    """Return how many memories a question must find to fill a budget of tokens; `usual` is the least."""
+    return usual if tokens is None else max(usual, min(MOST_MEMORIES, tokens // PER_MEMORY))
 
 
 def _context(answer: Answer, room: SizeLimit, *, home: str, redactor: Redactor) -> Context:
@@ -166,9 +176,11 @@ def _context(answer: Answer, room: SizeLimit, *, home: str, redactor: Redactor) 
         for match in answer.matches
     )
     kept = room.less(header()).less(footer(last_line(len(excerpts), len(excerpts))))
-    titles = {title: f"\n## {title}\n" for title in {group_of(match.memory) for match in answer.matches}}
-    for title in titles.values():
-        kept = kept.less(title)
+    missing = [f"\n{line}\n"] if (line := missing_line(answer.missing)) else []
+    for line in missing:
+        kept = kept.less(line)
+    for title in {group_of(excerpt.memory) for excerpt in excerpts[:LEADING]}:
+        kept = kept.less(_title(title))
     shown = fill(excerpts, kept)
     if not shown.parts:
         return Context(left_out=len(excerpts))
@@ -176,9 +188,9 @@ def _context(answer: Answer, room: SizeLimit, *, home: str, redactor: Redactor) 
     for match in answer.matches:
         if match.memory.id in shown.parts:
             groups.setdefault(group_of(match.memory), []).append(match.memory.id)
-    body = []
+    body = list(missing)
     for title, identifiers in groups.items():
-        body += [titles[title]] if len(groups) > 1 else []
+        body += [_title(title)] if len(groups) > 1 else []
         body += [shown.text(identifier) for identifier in identifiers]
     order = [identifier for listed in groups.values() for identifier in listed]
     left = len(excerpts) - len(order)
@@ -188,6 +200,10 @@ def _context(answer: Answer, room: SizeLimit, *, home: str, redactor: Redactor) 
         left,
         tuple(shown.size(identifier) for identifier in order),
     )
+
+
+def _title(group: str) -> str:
+    return f"\n## {group}\n"
 
 
 def _note(match: Match) -> str:
@@ -234,32 +250,52 @@ def remove_repetitions(excerpts: Iterable[Excerpt]) -> list[Excerpt]:
 
 
 def fill(excerpts: Sequence[Excerpt], room: SizeLimit, *, lead: int | None = None) -> Selection:
-    """Select the parts that fit: the matches of each excerpt, best first, then more of the best ones.
+    """Select the parts that fit, of the eight best excerpts first, the best one first in each round.
 
-    With `lead`, which limits the tokens of each memory in the first round, the excerpts then grow in turns.
+    First each shows its matching part within half of the room, the same for all; then the rest of the
+    matching parts, and the sentences that answer best; then small memories are shown whole, and the others
+    grow. Further excerpts have the room that is left. With `lead`, which limits the tokens of each memory in
+    the first round, the excerpts then grow in turns.
     """
     shown = Selection(room)
-    for excerpt in excerpts:
-        _put_core(shown, excerpt, lead=lead)
-    held = [excerpt for excerpt in excerpts if excerpt.memory.id in shown.parts]
-    for excerpt in held:
-        for more in excerpt.other_matches:
-            shown.put(excerpt, shown.parts[excerpt.memory.id] | more)
-    if lead is None:
-        for excerpt in held:
-            if len(excerpt.text) <= WHOLE_CHARS and excerpt.cost(excerpt.all_parts)[0] <= WHOLE_TOKENS:
-                shown.put(excerpt, excerpt.all_parts)
-        for excerpt in held:
-            while _grow(shown, excerpt):
-                pass
-    else:
-        growing = held
+    leading = excerpts[:LEADING]
+    most = min(room.tokens, room.chars / CHARACTERS_PER_TOKEN) / (2 * max(1, len(leading)))
+    for excerpt in leading:
+        _put_core(shown, excerpt, lead=lead or most)
+    if lead is not None:
+        _add(shown, leading, lambda excerpt: excerpt.other_matches)
+        growing = list(leading)
         while growing := [excerpt for excerpt in growing if _grow(shown, excerpt)]:
             pass
+        return shown
+    for excerpt in leading:
+        if excerpt.memory.id not in shown.parts:
+            _put_core(shown, excerpt)
+    _add(shown, leading, lambda excerpt: (frozenset(excerpt.core), *excerpt.other_matches))
+    _add(shown, leading, _whole)
+    for excerpt in leading:
+        while _grow(shown, excerpt):
+            pass
+    for excerpt in excerpts[LEADING:]:
+        _put_core(shown, excerpt)
     return shown
 
 
-def _put_core(shown: Selection, excerpt: Excerpt, *, lead: int | None) -> None:
+def _add(shown: Selection, excerpts: Iterable[Excerpt], parts: Callable[[Excerpt], Iterable[Chosen]]) -> None:
+    """Add parts to the excerpts that are shown, the best excerpt first, where they fit."""
+    for excerpt in excerpts:
+        if excerpt.memory.id in shown.parts:
+            for more in parts(excerpt):
+                shown.put(excerpt, shown.parts[excerpt.memory.id] | more)
+
+
+def _whole(excerpt: Excerpt) -> Iterable[Chosen]:
+    """Return all of a small memory."""
+    small = len(excerpt.text) <= WHOLE_CHARS and excerpt.cost(excerpt.all_parts)[0] <= WHOLE_TOKENS
+    return (excerpt.all_parts,) if small else ()
+
+
+def _put_core(shown: Selection, excerpt: Excerpt, *, lead: float | None = None) -> None:
     """Show the match, or those of its sentences that answer the question and fit, best first."""
     line, line_chars = excerpt.cost(frozenset())
     if not shown.room.holds(shown.tokens + line + 1, shown.chars + line_chars + 1):
@@ -283,6 +319,8 @@ def _put_core(shown: Selection, excerpt: Excerpt, *, lead: int | None) -> None:
 
 def _grow(shown: Selection, excerpt: Excerpt) -> bool:
     """Show one more part around the shown ones; tell whether there was one that fits."""
+    if excerpt.memory.id not in shown.parts:
+        return False
     grown = False
     for more in excerpt.around(shown.parts[excerpt.memory.id]):
         now = shown.parts[excerpt.memory.id]

@@ -13,7 +13,7 @@ from ragmem.domain.injection.memory_frame import CLOSING, OPENING
 from ragmem.domain.model import Category, Chunk, Draft, Kind, Match, Memory, Scope
 from ragmem.domain.secrets.redaction import DEFAULT
 from ragmem.domain.text.excerpts import estimate_tokens
-from ragmem.services.context.context import Context, context
+from ragmem.services.context.context import Context, context, memories_for
 from ragmem.services.context.session_context import session_context
 from ragmem.services.retrieval.query import Answer, Question
 
@@ -136,6 +136,31 @@ def test_a_memory_that_says_what_a_better_one_says_is_left_out():
     block = context(answer_of(match_of(memory_of(1, POOL)), match_of(memory_of(2, again))), redactor=DEFAULT)
     assert [memory.id[0] for memory in block.memories] == ["b"]
     assert block.left_out == 0
+
+
+def test_many_short_memories_fill_a_budget_and_take_nothing_from_the_best_eight():
+    matches = [
+        match_of(memory_of(n, f"Berth {n} has its own crane {n}{n}, and a keeper named K{n}."))
+        for n in range(30)
+    ]
+    whole = context(answer_of(*matches), tokens=4000, redactor=DEFAULT)
+    assert len(whole.memories) == 30
+    assert whole.tokens <= 4000
+    long = [match_of(memory_of(n, LONG.replace("berth", f"quay{n}"))) for n in range(8)]
+    alone = context(answer_of(*long), tokens=1500, redactor=DEFAULT)
+    more = context(
+        answer_of(*long, *(match_of(memory_of(40 + n, m.memory.text)) for n, m in enumerate(matches))),
+        tokens=1500,
+        redactor=DEFAULT,
+    )
+    assert {one.id for one in alone.memories} <= {one.id for one in more.memories}
+
+
+@pytest.mark.parametrize(
+    ("tokens", "usual", "found"), [(None, 8, 8), (500, 8, 8), (4000, 8, 40), (4000, 60, 60), (20000, 8, 40)]
+)
+def test_a_budget_asks_for_as_many_memories_as_may_fill_it(tokens, usual, found):
+    assert memories_for(tokens, usual) == found
 
 
 def test_memories_are_grouped_and_the_group_of_the_best_one_comes_first():

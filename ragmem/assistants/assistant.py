@@ -159,7 +159,7 @@ class Assistant:
             return ()
         asked = (*self.questions, *self.edits)
         if meaning == BEFORE_TOOL:
-            names = asked
+            names = (*asked, *self.commands)
         elif self.takes_text(event):
             names = (*(self.edits if self.is_told_before_tools else asked), *self.reads, *self.commands)
         else:

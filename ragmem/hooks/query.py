@@ -40,7 +40,7 @@ _PEOPLE = ("", "user", "sdk")
 _OWN_WORDS = ("<task-notification", "<local-command", "<command-", "<system-reminder")
 """Beginnings of prompts that an assistant writes itself."""
 
-_MOMENTS = ("file", "failure", "subagent")
+_MOMENTS = ("file", "command", "failure", "subagent")
 """The moments of need. A subagent is told at these as well; the session that started it is told the rest."""
 
 _FAILURE_SIGNS = (
@@ -49,6 +49,18 @@ _FAILURE_SIGNS = (
     *("No such file or directory", "segmentation fault", "Segmentation fault"),
 )
 """Parts of the output of a command that tell of a failure, also where its exit code does not."""
+
+PROGRAMS = frozenset(
+    (
+        "alembic ansible-playbook bin/rails black buf bun bundle cap cargo cdk clang-format composer"
+        " conda dart deno diesel docker dotnet fastlane firebase flutter fly flyway gem gh git glab go"
+        " gofmt goreleaser gradle helm jest jupyter kamal knex kubectl liquibase make mamba manage.py mix"
+        " mvn mysql netlify nox npm npx php phpunit pip pip3 pipenv pnpm poetry prettier prisma protoc"
+        " psql pulumi py.test pytest python rails rake rspec ruff rustfmt serverless sls sqlite3 sqlx"
+        " terraform terragrunt tofu tox twine uv vercel vitest wrangler yarn"
+    ).split()
+)
+"""The programs of which rules in scope know what they do: those of rule_topics.tsv."""
 
 _CODES = ("exit_code", "exitCode", "returnCode", "code")
 _TEXTS = (
@@ -116,6 +128,8 @@ def _tool_question(happening: "HookEvent", *, research: bool) -> tuple[str, str,
         happening.what == AFTER_TOOL and happening.tool in happening.assistant.commands
     ):
         return _failure(happening)
+    if happening.tool in happening.assistant.commands and happening.tool not in happening.assistant.edits:
+        return _command(happening)
     if happening.tool not in happening.assistant.questions:
         late = happening.what == AFTER_TOOL and happening.assistant.is_told_before_tools
         paths = read_files(happening) if late else written_files(happening) or read_files(happening)
@@ -134,6 +148,23 @@ def _research(happening: "HookEvent") -> tuple[str, str, str]:
     if len([letter for letter in question if letter.isalpha()]) < SHORTEST_PATTERN:
         return "", "", "the question says too little"
     return "research", _shorten(question), ""
+
+
+def _command(happening: "HookEvent") -> tuple[str, str, str]:
+    """Return a command line that is about to run, if rules can speak of any of its programs."""
+    line = _command_line(happening)
+    words = line.replace("(", " ").replace("&", " ").replace(";", " ").replace("|", " ").split()
+    if OURS in line.lower() or not any(word.rpartition("/")[2] in PROGRAMS for word in words):
+        return "", "", "no rule is about such a command"
+    return "command", _shorten(line, HEAD, 0), ""
+
+
+def _command_line(happening: "HookEvent") -> str:
+    given, names = tool_input(happening), happening.assistant.commands[happening.tool]
+    for name in names:
+        if isinstance(listed := given.get(name), list):
+            return " ".join(part for part in listed if isinstance(part, str))
+    return text_of(given, *names)
 
 
 def _failure(happening: "HookEvent") -> tuple[str, str, str]:

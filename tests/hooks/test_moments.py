@@ -19,6 +19,7 @@ from ragmem.api.memory import Ragmem
 from ragmem.assistants import load_assistants
 from ragmem.client import runtime
 from ragmem.domain.model import Draft, Scope
+from ragmem.domain.retrieval.rule_topics import vocabulary
 from ragmem.hooks import query
 from ragmem.hooks.event import HookEvent
 from ragmem.hooks.task import last_task
@@ -156,6 +157,20 @@ def asked(assistant, event, **fields):
             "/p/a.py\n/p/b.py",
         ),
         (
+            "claude-code",
+            "PreToolUse",
+            {"tool_name": "Bash", "tool_input": {"command": "cd web && npm install zod"}},
+            "command",
+            "cd web && npm install zod",
+        ),
+        (
+            "codex",
+            "PreToolUse",
+            {"tool_name": "Bash", "tool_input": {"command": ["git", "push"]}},
+            "command",
+            "git push",
+        ),
+        (
             "gemini",
             "AfterTool",
             {"tool_name": "replace", "tool_input": {"file_path": "a.py"}},
@@ -178,6 +193,13 @@ def asked(assistant, event, **fields):
 def test_a_tool_is_asked_about_by_what_it_touches(assistant, event, fields, moment, prompt):
     said = asked(assistant, event, **fields)
     assert (said["event"], said["prompt"]) == (moment, prompt)
+
+
+def test_a_command_of_which_no_rule_speaks_is_not_asked_about():
+    for line in ("ls -la", "", "ragmem query git"):
+        said = asked("claude-code", "PreToolUse", tool_name="Bash", tool_input={"command": line})
+        assert said == {"reason": "no rule is about such a command"}
+    assert set(vocabulary().programs) == query.PROGRAMS
 
 
 def test_moments_can_be_switched_off_alone():

@@ -147,10 +147,10 @@ class ContextRequest(BaseModel):
         max_length=MAX_PROMPT,
         description="The latest prompt; without a session, the task. Empty: the session begins.",
     )
-    event: Literal["", "start", "prompt", "research", "file", "failure", "subagent"] = Field(
+    event: Literal["", "start", "prompt", "research", "file", "command", "failure", "subagent"] = Field(
         default="",
         description="The event of the session; by default `prompt` if there is one, else `start`. Of `file`"
-        " the prompt is its path, of `failure` the output of a command, of `subagent` its task.",
+        " the prompt is its path, of `command` its line, of `failure` the output, of `subagent` its task.",
     )
     agent: Label = Field(
         default="",

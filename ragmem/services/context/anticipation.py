@@ -32,11 +32,12 @@ from ragmem.services.retrieval.calibration import BUNDLED, DEFAULT
 from ragmem.services.retrieval.circuit_breaker import CircuitBreaker
 from ragmem.services.retrieval.query import MAX_QUERY
 from ragmem.services.retrieval.question import Answer, Question
+from ragmem.services.retrieval.sources import RULE_IN_SCOPE
 from ragmem.storage.activity.injections import Retention
 from ragmem.storage.activity.sessions import Session
 from ragmem.storage.home.catalog import Catalog
 
-Event = Literal["", "start", "prompt", "research", "file", "failure", "subagent"]
+Event = Literal["", "start", "prompt", "research", "file", "command", "failure", "subagent"]
 """The events with an injection; "" means prompt if there is one, else start."""
 
 LONGEST_NAME = 200
@@ -157,8 +158,8 @@ def anticipate(
     the shown memories. With a prompt that begins a topic: memories that answer it. Before research, once per
     question, whatever the topic: the few memories that answer it; the same when a subagent starts, with its
     task. With a file that is touched (`prompt` is its path, several on a line each) or a command that failed
-    (its output): what `services.context.moments` finds, once for each. Otherwise nothing, and the reason says
-    why.
+    (its output): what `services.context.moments` finds, once for each. With any prompt or command: the rules
+    that apply to what it sets out to do. Otherwise nothing, and the reason says why.
 
     An agent within a session counts as its own session, because it does not see the session's context. Shown
     memories are logged; if that is impossible (a busy or read-only store), a note says so. A result after
@@ -189,7 +190,9 @@ def anticipate(
             found = _at_start(tools, state, wanted)
         elif event == "prompt":
             found = _on_prompt(tools, state, prompt, wanted)
-        elif event in {"file", "failure"}:
+            if not found.context.text:
+                found = _on_rules(tools, state, prompt, wanted) or found
+        elif event in {"file", "command", "failure"}:
             found = _on_need(tools, state, prompt, wanted)
         else:
             most = MAX_RESEARCH_CHARS if event == "research" else moments.SUBAGENT_CHARS
@@ -299,8 +302,9 @@ def _on_need(
     tools: AnticipationPorts, state: _SessionState, told: str, wanted: ContextLimits
 ) -> AnticipatedContext:
     """Return what is worth saying of files that are touched, or of a command that failed, once for each."""
-    is_file = state.asked.event == "file"
-    keys = told.split("\n") if is_file else [moments.failure_key(told)]
+    event = state.asked.event
+    is_file = event == "file"
+    keys = told.split("\n") if is_file else [told if event == "command" else moments.failure_key(told)]
     asked = state.known.asked if state.known else ()
     hashes = {key: digest(state.asked.event, key, length=SHORT_ID_LENGTH) for key in filter(None, keys)}
     new = [key for key, hashed in hashes.items() if hashed not in asked]
@@ -311,7 +315,34 @@ def _on_need(
             else "it says too little to be known"
         )
         return AnticipatedContext(Context(), seen)
-    lookup = moments.Lookup(
+    lookup = _lookup(tools, state, wanted)
+    findings: list[moments.Finding] = []
+    for key in new:
+        state.question = hashes[key]
+        if findings := _findings(lookup, event, key, told):
+            break
+    if not findings:
+        return AnticipatedContext(Context(), "nothing worth saying is known of it")
+    block = moments.moment_block(
+        findings,
+        key.rpartition("/")[2] if is_file else f"this {'error' if event == 'failure' else event}",
+        catalog=tools.catalog,
+        max_chars=min(
+            wanted.max_chars or 10_000, moments.FAILURE_CHARS if event == "failure" else moments.FILE_CHARS
+        ),
+        home=tools.home,
+    )
+    reason = _REASONS[event]
+    if block.text and _keep(tools, state, block, reason, matches=[each.match for each in findings]):
+        return AnticipatedContext(Context(), "another call has just told what is known of it")
+    return AnticipatedContext(block, reason if block.text else block.why_empty, tuple(state.notes))
+
+
+_REASONS = {"file": "a file is touched", "command": "a rule applies", "failure": "a command failed"}
+
+
+def _lookup(tools: AnticipationPorts, state: _SessionState, wanted: ContextLimits) -> moments.Lookup:
+    return moments.Lookup(
         tools.catalog,
         wanted.projects,
         tools.policy.curated,
@@ -319,24 +350,37 @@ def _on_need(
         state.asked.session,
         state.excluded_ids | _unwanted(tools, state),
     )
-    findings: list[moments.Finding] = []
-    for key in new:
-        state.question = hashes[key]
-        if findings := moments.about_file(lookup, key) if is_file else moments.about_failure(lookup, told):
-            break
-    if not findings:
-        return AnticipatedContext(Context(), "nothing worth saying is known of it")
-    block = moments.moment_block(
-        findings,
-        key.rpartition("/")[2] if is_file else "this error",
-        catalog=tools.catalog,
-        max_chars=min(wanted.max_chars or 10_000, moments.FILE_CHARS if is_file else moments.FAILURE_CHARS),
-        home=tools.home,
-    )
-    reason = "a file is touched" if is_file else "a command failed"
-    if block.text and _keep(tools, state, block, reason, matches=[each.match for each in findings]):
-        return AnticipatedContext(Context(), "another call has just told what is known of it")
-    return AnticipatedContext(block, reason if block.text else block.why_empty, tuple(state.notes))
+
+
+def _findings(lookup: moments.Lookup, event: str, key: str, told: str) -> list[moments.Finding]:
+    """Return what is worth saying of one file, command or failure."""
+    if event == "failure":
+        return moments.about_failure(lookup, told)
+    if event == "command":
+        from ragmem.domain.retrieval.rule_moment import moment_of_command  # noqa: PLC0415 - few moments need it
+
+        return moments.about_rules(lookup, moment_of_command(told))
+    known = moments.about_file(lookup, key)
+    ids = {each.memory.id for each in known}
+    ruled = moments.about_rules(lookup, moments.path_moment(lookup, key))
+    return [*known, *(each for each in ruled if each.memory.id not in ids)][: moments.MOST]
+
+
+def _on_rules(
+    tools: AnticipationPorts, state: _SessionState, prompt: str, wanted: ContextLimits
+) -> AnticipatedContext | None:
+    """Return the rules that apply to what a prompt sets out to do, whether or not it begins a topic."""
+    from ragmem.domain.retrieval.rule_moment import moment_of_text  # noqa: PLC0415 - few moments need it
+
+    if not (moment := moment_of_text(prompt_text(prompt))):
+        return None
+    findings = moments.about_rules(_lookup(tools, state, wanted), moment)
+    chars = min(wanted.max_chars or moments.FILE_CHARS, moments.FILE_CHARS)
+    block = moments.moment_block(findings, "this", catalog=tools.catalog, max_chars=chars, home=tools.home)
+    told = [each.match for each in findings]
+    if not block.text or _keep(tools, state, block, _REASONS["command"], matches=told):
+        return None
+    return AnticipatedContext(block, _REASONS["command"], tuple(state.notes))
 
 
 def _limit(chars: int, wanted: ContextLimits) -> ContextLimits:
@@ -428,12 +472,17 @@ def _new(catalog: Catalog, answer: Answer, shown: Collection[str], floor: float)
         if match.memory.id not in shown
         and "interrupted" not in match.memory.metadata
         and not any(other in shown for other in match.duplicates)
-        and match.terms.get("relevance", least) >= least
+        and (match.terms.get("relevance", least) >= least or _applies(match))
         and (answer.rung != "text" or match.terms.get("coverage", 0.0) >= BY_WORDS)
     ]
     lives = catalog.lives.of(match.memory.id for match in found)
     bad = {identifier for identifier, row in lives.items() if row.feedback <= TWICE_BAD}
     return sorted(found, key=lambda match: match.memory.id in bad)
+
+
+def _applies(match: Match) -> bool:
+    """Tell whether a match is a rule that applies to the question."""
+    return any(name.startswith(RULE_IN_SCOPE) for name in match.terms)
 
 
 def _why_nothing(answer: Answer, block: Context, shown: Collection[str]) -> str:

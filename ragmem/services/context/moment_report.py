@@ -12,7 +12,7 @@ from ragmem.storage.activity.moment_counts import MomentCounts
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.memories.edits import edited_paths
 
-MOMENTS = ("start", "prompt", "research", "file", "failure", "subagent")
+MOMENTS = ("start", "prompt", "research", "file", "command", "failure", "subagent")
 """The moments of need, in the order of a session."""
 
 READ_LINES = 400

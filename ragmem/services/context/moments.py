@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ragmem.domain.code.error_lines import ErrorLine, error_lines, text_words
 from ragmem.domain.code.mentions import is_distinctive, line_mentions
@@ -22,10 +23,13 @@ from ragmem.services.context.context import Context, SizeLimit, build_within, fi
 from ragmem.services.context.excerpt import Excerpt
 from ragmem.services.context.recent_work import PLANS
 from ragmem.services.retrieval.branches import unmerged_branch, unmerged_line
-from ragmem.services.retrieval.sources import edits_of_files
+from ragmem.services.retrieval.sources import edits_of_files, rules_for
 from ragmem.storage.fulltext import fulltext
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.sql.rows import chunk_from
+
+if TYPE_CHECKING:
+    from ragmem.domain.retrieval.rule_moment import Moment
 
 MOST = 3
 """Maximum memories of one moment."""
@@ -179,6 +183,29 @@ def about_failure(lookup: Lookup, output: str) -> list[Finding]:
     best = [(share, each) for share, each in found.values() if each.memory.id in standing]
     best.sort(key=lambda one: (bool(_branch(one[1], head)), -one[0], -_age(one[1])[0]))
     return [_with_notes(each, head, None) for _, each in best[: MOST - 1]]
+
+
+def about_rules(lookup: Lookup, moment: "Moment") -> list[Finding]:
+    """Return the rules that apply to what is about to be done, best first; the reason is in their notes."""
+    applying = rules_for(lookup.catalog, moment, projects=lookup.projects)
+    memories = lookup.catalog.memories.get(rule.memory_id for rule, _ in applying)
+    found = []
+    for rule, reason in applying:
+        memory = memories.get(rule.memory_id)
+        if memory is not None and _may_tell(lookup, memory):
+            text, start = memory.indexed_text, rule.scope.start
+            end = min(text.find("\n", start) % (len(text) + 1), start + PASSAGE)
+            found.append(Finding(memory, start, end, f"applies to {reason}"))
+    return _standing(lookup, found)[:MOST]
+
+
+def path_moment(lookup: Lookup, path: str) -> "Moment":
+    """Return the moment before a file of the project is edited; nothing for a file elsewhere."""
+    from ragmem.domain.retrieval.rule_moment import Moment, moment_of_path  # noqa: PLC0415 - few moments need it
+
+    head = lookup.head()
+    place = _place_of(path, head.root if head else Path(lookup.folder) if lookup.folder else None)
+    return moment_of_path(place.relative) if place.is_inside else Moment()
 
 
 def failure_key(output: str) -> str:

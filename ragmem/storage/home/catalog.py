@@ -25,6 +25,7 @@ from ragmem.storage.memories.files import Files
 from ragmem.storage.memories.memories import Memories
 from ragmem.storage.memories.overview import Overview
 from ragmem.storage.memories.projects import Projects
+from ragmem.storage.memories.rules import Rules
 from ragmem.storage.names.names import EntityNames
 from ragmem.storage.sql.database import Database
 from ragmem.storage.sql.migrations import Announce, migrate, silent
@@ -47,6 +48,7 @@ class Catalog:
         self.overview = Overview(self.database)
         self.files = Files(self.database)
         self.projects = Projects(self.database)
+        self.rules = Rules(self.database)
         self.archive = Archive(self.database)
         self.gc_runs = GcRuns(self.database)
         self.log = Log(self.database)

@@ -95,7 +95,9 @@ def test_what_tells_nothing_is_not_logged(filled):
 def test_a_prompt_is_told_less_than_an_assistant_takes_unless_tokens_are_asked_for(filled):
     memory, _ = filled
     for number in range(8):
-        lines = [f"The departures board query scans quay {number * 97 + line}." for line in range(30)]
+        lines = [
+            f"The departures board query scans the table of quay {number * 97 + line}." for line in range(30)
+        ]
         stored(memory, f"scans{number}", "\n\n".join(lines))
     most = told(memory, "a", prompt=SLOW, max_chars=9_000)
     asked_for = told(memory, "b", prompt=SLOW, tokens=2_500)

@@ -200,3 +200,55 @@ def test_no_file_outside_of_the_working_folder_is_looked_at(place, tmp_path):
     )
     assert shown(given) == [named]
     assert "changed since" not in given.context.text
+
+
+PACKAGES = "Use pnpm, never npm or yarn."
+TESTING = "Tests must not open sockets."
+FORMAT = "Always run `make fmt` before committing."
+
+
+def test_a_command_brings_the_rules_that_apply_to_it_once_a_session(place):
+    memory, _ = place
+    packages = stored(memory, "packages", PACKAGES)
+    stored(memory, "testing", TESTING)
+    first = told(place, "command", "cd web && npm install zod")
+    assert shown(first) == [packages]
+    assert "applies to npm" in first.context.text
+    assert first.reason == "a rule applies"
+    assert shown(told(place, "command", "npm install react")) == []
+    assert shown(told(place, "command", "ls -la", session="t")) == []
+
+
+def test_a_file_brings_the_rules_for_such_files_after_what_names_it(place):
+    memory, folder = place
+    testing = stored(memory, "testing", TESTING)
+    named = stored(
+        memory, "named", "`tests/test_berths.py` must never be run twice, because it fills the disk."
+    )
+    assert shown(touched(place, "tests/test_berths.py")) == [named, testing]
+    assert shown(touched(place, "src/berth_plan.py", session="t")) == []
+    outside = told(place, "file", str(folder.parent / "elsewhere" / "test_other.py"), session="u")
+    assert shown(outside) == []
+
+
+def test_a_prompt_brings_the_rules_that_apply_also_where_it_begins_no_topic(place):
+    memory, _ = place
+    rule = stored(memory, "format", FORMAT)
+    found = told(place, "prompt", "ok, commit this")
+    assert shown(found) == [rule]
+    assert shown(told(place, "prompt", "ok, commit this")) == []
+    assert shown(told(place, "prompt", "go on", session="t")) == []
+
+
+def test_a_rule_that_is_superseded_or_rated_bad_is_not_told(place):
+    memory, _ = place
+    old = stored(memory, "old", PACKAGES)
+    new = stored(memory, "new", "Use bun, never npm or yarn.")
+    memory.catalog.supersessions.put([Supersession(old, new, MADE, NOW, "value", "newer", NOW)])
+    assert shown(told(place, "command", "npm install zod")) == [new]
+
+
+def test_what_the_assistant_reads_itself_is_not_told(place):
+    memory, _ = place
+    stored(memory, "claude", PACKAGES, source="claudemds")
+    assert shown(told(place, "command", "npm install zod")) == []

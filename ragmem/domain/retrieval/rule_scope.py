@@ -1,0 +1,447 @@
+"""What a standing rule is about, as its sentence says: what is done, files, a program, a language.
+
+"Always run make fmt before committing" is about commits, "tests must not touch the network" about tests,
+"use uv, not pip" about packages and the program pip. A sentence that is no rule has no scope, and neither
+has one that is bound to a condition of its own. Only what is sure counts.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from fnmatch import fnmatch
+from functools import lru_cache
+from itertools import dropwhile
+
+from ragmem.domain.retrieval.rule_moment import EXTENSIONS, PRODUCT, Moment
+from ragmem.domain.retrieval.rule_phrases import (
+    BELONGS,
+    DUTIES,
+    FILLERS,
+    NOTHING,
+    PLURAL,
+    STOPS,
+    SUBJECTS,
+    Phrase,
+    action,
+    is_imperative,
+    noun,
+    running,
+    word_set,
+)
+from ragmem.domain.retrieval.rule_topics import (
+    ECOSYSTEM,
+    PACKAGES,
+    fold,
+    topics_of_command,
+    topics_of_program,
+    vocabulary,
+    words_of,
+)
+from ragmem.frozen import dataclass
+
+MAX_RULE = 400
+"""Longest sentence that is read as a rule."""
+
+MIN_WORDS = 2
+
+MAX_CHARS = 20_000
+"""Characters of a text that are read."""
+
+_NEXT = word_set(
+    "must mustn't never should shouldn't shall may cannot can't are aren't is isn't have has need needs"
+    " do don't does doesn't always only go goes live lives use uses run runs carry carries stay stays come"
+    " comes get gets finish finishes belong belongs contain contains end ends start starts begin begin"
+    " name names require requires follow follows say says pass passes mussen muessen muss durfen duerfen"
+    " darf sollen sind ist haben hat werden wird benutzen verwenden stehen steht gehoren gehoeren kommen"
+    " immer doivent doit sont est ne n'est ont va vont contiennent restent toujours deben debe no son es"
+    " van va tienen dependen siempre braucht brauchen nunca jamais nie niemals"
+)
+_DEONTIC = re.compile(
+    r"\b(?:must(?:n't)?|never|always|should(?:n't)?|shall|may (?:not|only)|only|do not|don't|needs? to"
+    r"|required?|requires|forbidden|not allowed|prefer|avoid|ensure|make sure|instead of|ask|without asking"
+    r"|nobody|no one|at most|at least|no more than|keine[nrms]?|nur|niemals|hochstens|hoechstens|muss"
+    r"|mussen|muessen|nie|immer|aucune?|jamais|toujours|doit|doivent|au plus|nunca|siempre|deben?"
+    r"|ningun[ao]?|como maximo)\b|, (?:not|nicht|et pas|no) |^\W*(?:no|not|every|each|all|any|kein)\b"
+)
+_REPORT = re.compile(r"\b(?:was|were|had|did|used to|failed|broke|turned out|because|since|yesterday|ago)\b")
+_CONDITION = re.compile(
+    r"\b(?:before|after|when|whenever|prior_to|during|upon|bevor|vor|nach|beim|wenn|avant|quand|lors"
+    r"|antes|despues|cuando)\b"
+)
+_AFTER = word_set("after nach apres despues")
+_EACH = {
+    "for": word_set("every each any all a an new"),
+    "in": word_set("every each any all a an"),
+    "on": word_set("every each"),
+    "with": word_set("every each"),
+}
+_ADVERBS = word_set(
+    "always never do not don't please only first immer nie niemals bitte jamais toujours nunca siempre ne"
+    " n' pas de d'"
+)
+_NOBODY = word_set("nobody we you one man wir")
+
+_BAN = re.compile(
+    r"(?<![\w-])(?:never|not|no|instead of|rather than|over|don't use|do not use|don't run|do not run|without"
+    r"|nicht|nie|niemals|statt|kein|keine|jamais|pas|nunca|en vez de)\s+"
+    r"(?:use\s+|run\s+|with\s+|call\s+|mit\s+|directly\s+)?((?:`[^`\n]+`|[\w.-]+)"
+    r"(?:\s*(?:,|or|and|oder|und|ou|o|nor)\s+(?:with\s+|mit\s+)?(?:`[^`\n]+`|[\w.-]+))*)"
+)
+_WORDS_TOO = word_set("go make black fly cap mix bundle jupyter git tox")
+"""Programs whose name alone may be a word of the sentence."""
+_USES = re.compile(
+    r"\b(?:use|uses|using|with|verwende|nimm|utilise|usa)\s+`?(pnpm|npm|yarn|uv|poetry|pipenv|conda)"
+    r"(?=`|[\s,.;]|$)(?!`?\s+(?:-|run\b|\w+ing\b))"
+)
+_ITEMS = re.compile(r"`([^`\n]+)`|([\w.-]+)")
+
+_PATH = re.compile(
+    r"(?<![\w:/@.-])((?:[\w.@*{}-]+/)+[\w.@*{},-]*|\*+\.[\w.*-]+"
+    r"|\.[a-z]\w{0,9}(?:\.[a-z]\w{0,6})?(?=[\s`,;:)]|$)"
+    rf"|[\w-]+(?:\.[\w-]+)*\.{EXTENSIONS}\b)"
+)
+_LEADS = re.compile(
+    r"\b(?:in|under|below|within|inside|beneath|of|edit|edits|editing|touch|touches|touching|change|changes"
+    r"|changing|modify|modifying|to|a|an|the|unter|im|dans|sous|en|bajo|dentro|files?|folders?|directory"
+    r"|and|or|matching|named|called|,)\s*[`(]?$"
+)
+_BINDING = re.compile(
+    r"\b(?:must|never|always|should|shall|only|do not|don't|avoid|generated|ask|keep|may not|required|prefer"
+    r"|nur|nie|niemals|immer|keine|jamais|toujours|doivent|doit|nunca|siempre|deben?)\b|^\W*no\b",
+    re.IGNORECASE,
+)
+_ALTERNATIVES = re.compile(r"[A-Za-z]+(?:/[A-Za-z]+)+|[\d/.]+")
+_UNDER = re.compile(r"\b(?:under|below|inside|within|beneath|folder|directory|unter|sous|bajo)\W*$")
+_DEFINES = ("\u2014", "\u2013", "-", ":", "=", "\u2192", "|")
+"""Marks behind a path whose line explains it, as in a list of folders."""
+_TOOL_LEADS = re.compile(
+    r"\b(?:run|runs|running|with|via|through|from|see|use|uses|using|read|call|execute|script|entry in|like"
+    r"|example|e\.g\.|such as|copy|load|import|into|to the|from the"
+    r"|(?:defined|described|documented|listed|found|explained|specified|needed|located|lives?|stored) in)"
+    r"\s+(?:the |a )?[`(]?$"
+)
+
+_ITEM = re.compile(r"\s*(?:[-*+]|\d{1,3}[.)])\s+(?:\[[ x]\]\s+)?")
+_PREFACE = re.compile(r"^\W*from now on\b,?")
+_WISH = re.compile(
+    r"^\W*(?:the )?user (?:always |strongly |really )?(?:prefers|wants|likes|expects|insists on)\b"
+)
+"""What stands before a rule: since when, and who wants it."""
+_HEADING = re.compile(r"\s{0,3}#{1,6}\s+(.+)")
+_ARROW = re.compile(r"(?<=\s)[-=]>(?=\s)")
+"""A definition or an example, and no sentence."""
+_SKIP = re.compile(r"\s*[|>]|(?:\t| {4})\s*(?![-*+\s]|\d{1,3}[.)])")
+"""Tables, quotes and code by its indent."""
+_ENDS = re.compile(r"(?<=[.!?;:])\s+|\n")
+
+_STRONG = re.compile(r"\b(?:must(?:n't)?|never|shall|should|may (?:not|only)|always)\b")
+_NORMS = word_set(
+    "use run keep prefer avoid ask put name follow pin write check publish format tag commit deploy"
+)
+"""Verbs of rules; other requests, such as "fix the tests", are mostly tasks."""
+
+_STATES = word_set("is isn't has are aren't have does doesn't do don't runs uses names says passes")
+_HABIT = re.compile(
+    r"\b(?:never|always|only|does(?:n't)? ?(?:not)?|also) \w+[^s\W]s\b|\b(?:does not|doesn't|isn't|is not)\b"
+)
+"""What something does, and not what to do: "the worker never retries"."""
+_AUXILIARY = word_set("must should shall may can do not will never always only don't mustn't")
+
+
+_REQUESTS = _NOBODY | DUTIES
+_ASKS = _NORMS | DUTIES
+_BEFORE_VERB = _NOBODY | _AUXILIARY
+_BEFORE_SUBJECTS = FILLERS | SUBJECTS
+_DEFINITE = word_set("the der die das le la el")
+_FIRM = word_set("always never do don't please immer nie niemals jamais toujours nunca siempre")
+_NO_VERBS = [
+    [word] for word in sorted(_NEXT - word_set("never always only nunca jamais nie niemals siempre immer"))
+] + [["("], [":"]]
+"""Words after a noun that looks like a verb: "publish is", "format:"."""
+_NONE_OF = word_set("jamais pas")
+_IN = word_set("in im for dans en fur fuer pour")
+_GENERAL = word_set(
+    "every each all no a an any new alle jede jeder jedes keine kein chaque tous toutes aucune cada les"
+    " las los todas todos la le el"
+)
+_NO = word_set("no keine kein aucune aucun ningun ninguna")
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """What a moment must have: all of the topics, and all of the words that narrow them, as stems."""
+
+    topics: frozenset[str]
+    words: frozenset[str] = frozenset()
+    ecosystem: str = ""
+    """That of the programs which a rule about packages names."""
+
+    def holds(self, moment: Moment) -> bool:
+        """Tell whether a moment has all that is asked for."""
+        if not moment.paths and self.topics <= vocabulary().languages:
+            return False  # a prompt names a language for many reasons
+        if self.ecosystem and moment.ecosystems and self.ecosystem not in moment.ecosystems:
+            return False
+        return self.topics <= moment.topics and self.words <= moment.words
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The scope of one rule: any condition, any of the paths, any command that it bans.
+
+    `start` is where its sentence stands in the text.
+    """
+
+    start: int
+    conditions: tuple[Condition, ...] = ()
+    paths: tuple[str, ...] = ()
+    bans: tuple[str, ...] = ()
+
+    def reason(self, moment: Moment) -> str:
+        """Return why a moment lies within the scope, such as "writing tests" or "*.sql", else ""."""
+        for path in moment.paths:
+            for pattern in self.paths:
+                if is_within(path, pattern):
+                    return pattern
+        for ban in self.bans:
+            words = tuple(ban.split())
+            if any(_has(command, words) for command in moment.commands):
+                return ban
+        held = (one for one in self.conditions if one.holds(moment))
+        return next((", ".join(sorted(one.topics)) for one in held), "")
+
+
+def _has(command: Sequence[str], words: Sequence[str]) -> bool:
+    """Tell whether a command begins with the first of some words and has the others."""
+    return command[0] == words[0] and set(words) <= set(command)
+
+
+def is_within(path: str, pattern: str) -> bool:
+    """Tell whether a file lies in a folder, has a name or an ending, or matches a glob."""
+    plain = f"/{path.replace(chr(92), '/').lstrip('/')}"
+    if "*" in pattern:
+        return fnmatch(plain, f"*/{pattern.lstrip('/')}") or fnmatch(plain.rpartition("/")[2], pattern)
+    if pattern.startswith(".") and "/" not in pattern:
+        return plain.endswith(pattern)
+    whole = f"/{pattern.strip('/').removeprefix('./')}"
+    return plain.endswith(whole) or f"{whole}/" in plain
+
+
+def scopes_of(text: str, title: str = "") -> tuple[Scope, ...]:
+    """Return the scopes of the rules in a text, in order. Reads the first 20,000 characters.
+
+    An item below a heading such as "Tests" that names no scope has that of the heading, or of the title.
+    """
+    found: list[Scope] = []
+    above = _heading(title)
+    start, is_code = 0, False
+    for line in text[:MAX_CHARS].splitlines(keepends=True):
+        place, start = start, start + len(line)
+        if line.lstrip().startswith("```"):
+            is_code = not is_code
+        elif is_code or _SKIP.match(line):
+            continue
+        elif heading := _HEADING.match(line):
+            above = _heading(heading[1])
+        else:
+            item = _ITEM.match(line)
+            body = line[item.end() :] if item else line
+            begin, about = place + (item.end() if item else 0), above if item else ()
+            for offset, sentence in _sentences(body):
+                if sentence.endswith(":") and (label := _heading(sentence[:-1])):
+                    about = label
+                elif (scope := _scope(begin + offset, sentence, about)) is not None:
+                    found.append(scope)
+    return tuple(found)
+
+
+known_scopes_of = lru_cache(maxsize=4_096)(scopes_of)
+"""`scopes_of` with a memory: after a write only new texts are read for their rules."""
+
+
+def _sentences(line: str) -> Iterator[tuple[int, str]]:
+    start = 0
+    for end in (*(match.end() for match in _ENDS.finditer(line)), len(line)):
+        if (said := line[start:end].strip()) and len(said) <= MAX_RULE and not said.endswith("?"):
+            yield start, said.strip("*_ ")
+        start = end
+
+
+def _heading(title: str) -> tuple[Condition, ...]:
+    """Return the condition of a heading that names a topic and nothing else."""
+    phrase = noun(words_of(title.strip(" #*\n")))
+    plain = phrase.topics and not phrase.words
+    return (Condition(phrase.topics),) if plain else ()
+
+
+def _scope(start: int, sentence: str, above: tuple[Condition, ...]) -> Scope | None:
+    """Return the scope of a sentence; None if it is no rule, or says nothing of where it applies."""
+    folded = fold(sentence)
+    given = words_of(_WISH.sub("prefer", _PREFACE.sub("", folded)))
+    words = list(dropwhile(_ADVERBS.__contains__, given))
+    if len(words) < MIN_WORDS or given[0] == "if" or _ARROW.search(sentence):
+        return None
+    if sentence.endswith(":") and not _DEONTIC.search(folded):
+        return None
+    subject = _subject(words)
+    if not _is_rule(folded, words, subject):
+        return None
+    paths, bans = _paths(sentence, words), _bans(folded)
+    told = _conditions(words)
+    if not told and not _CONDITION.match(words[0]):
+        told = _with_languages(subject if subject.topics else _imperative(given, words), words)
+    told = (*told, *_packages(folded, bans, paths))
+    is_firm = words[0] in _NORMS or words[0] in _NO or words != given or _STRONG.search(folded)
+    if not (told or paths or bans) and len(words) > MIN_WORDS and is_firm:
+        told = _above(words, above)
+    return Scope(start, told, paths, bans) if told or paths or bans else None
+
+
+def _above(words: Sequence[str], above: tuple[Condition, ...]) -> tuple[Condition, ...]:
+    """Return the scope of a heading; below "Tests" what says "run" is about running them."""
+    if words[0] != "run":
+        return above
+    return tuple(Condition(running(one.topics)) for one in above)
+
+
+def _is_rule(folded: str, words: Sequence[str], subject: Phrase) -> bool:
+    """Tell whether a sentence tells what to do, and not what was done or is the case."""
+    is_request = is_imperative(words[0]) or words[0] in _REQUESTS
+    if words[0] in _DEFINITE and not subject.topics:
+        return _STRONG.search(folded) is not None and _REPORT.search(folded) is None
+    is_report = _REPORT.search(folded) is not None or _HABIT.search(folded) is not None
+    if _DEONTIC.search(folded):
+        return is_request or words[0] in _GENERAL or not is_report
+    if is_report:
+        return False
+    general = _is_general(words, subject) and not any(map(str.isdigit, folded))
+    asks = words[0] in _NORMS or (words[0] in _NOBODY and words[1] in _NORMS)
+    return asks or general or _tells_when(words)
+
+
+def _tells_when(words: Sequence[str]) -> bool:
+    """Tell whether a sentence asks for something before or when something is done."""
+    if not _conditions(words):
+        return False
+    if words[0] in _ASKS or is_imperative(words[0]):
+        return True
+    comma = words.index(",") + 1 if "," in words else len(words)
+    return (
+        _CONDITION.fullmatch(words[0]) is not None
+        and words[comma : comma + 1] != []
+        and (words[comma] not in _BEFORE_SUBJECTS)
+    )
+
+
+def _is_general(words: Sequence[str], subject: Phrase) -> bool:
+    """Tell whether a sentence speaks of all of a kind: "resources carry", not "the resource carries"."""
+    verb = next((word for word in words[1:7] if word in _NEXT and word != "may"), "")
+    if words[0] in _GENERAL or PLURAL.match(words[0]):
+        return verb != ""
+    return bool(subject.topics) and verb not in _STATES and verb != ""
+
+
+def _subject(words: Sequence[str]) -> Phrase:
+    """Return the subject of a sentence that speaks of all of its kind: "tests must", "every image needs"."""
+    if not words or is_imperative(words[0]) or (words[0] in FILLERS and words[0] not in _GENERAL):
+        return NOTHING
+    for place, word in enumerate(words[:7]):
+        if word in _NEXT and place:
+            return noun(words[:place])
+        if word in STOPS and word not in BELONGS:
+            break
+    return NOTHING
+
+
+def _imperative(given: Sequence[str], words: Sequence[str]) -> Phrase:
+    """Return what a request is about; `words` are those `given` without adverbs at the beginning."""
+    if words[0] in _NO:
+        return noun(words[1:], follow=_NEXT)
+    place = 0
+    while place < len(words) and words[place] in _BEFORE_VERB:
+        place += 1
+    is_verb = place or is_imperative(words[0]) or words[0] in DUTIES
+    if is_verb and words[place:] and words[place + 1 : place + 2] not in _NO_VERBS:
+        found = action(words[place:], needs_verb=True)
+        if found.topics:
+            return found
+    # In German the verb of a request may stand at its end, and in French a noun alone after "jamais de".
+    last = vocabulary().verb(words[-1]) if words[-1].endswith("en") else ""
+    if last:
+        return Phrase(frozenset({last}))
+    return noun(words) if given[0] in _NONE_OF and words != given else NOTHING
+
+
+def _with_languages(phrase: Phrase, words: Sequence[str]) -> tuple[Condition, ...]:
+    """Return a phrase as a condition, together with the languages that the sentence names by "in"."""
+    known = vocabulary()
+    within = [
+        noun(words[place:], follow=_NEXT).topics or {known.thing(word)}
+        for place, word in enumerate(words)
+        if known.thing(word) in known.languages and place and words[place - 1] in _IN
+    ]
+    topics = phrase.topics.union(*within)
+    return (Condition(topics, phrase.words),) if topics else ()
+
+
+def _conditions(words: Sequence[str]) -> tuple[Condition, ...]:
+    """Return what a rule names as its moment: "before committing", "when you add an endpoint"."""
+    found: list[Condition] = []
+    for place, word in enumerate(words):
+        if place and word in _AFTER:  # what must have been done before
+            continue
+        is_each = words[place + 1 : place + 2] and words[place + 1] in _EACH.get(word, ())
+        if not (_CONDITION.fullmatch(word) or is_each):
+            continue
+        until = (one for one, other in enumerate(words) if one > place and other in _NEXT)
+        phrase = action(words[place + 1 : next(until, len(words))])
+        if phrase.topics:
+            found.append(Condition(phrase.topics, phrase.words))
+    return tuple(found)
+
+
+def _paths(sentence: str, words: Sequence[str]) -> tuple[str, ...]:
+    """Return the files and folders that a rule speaks of, not those that it uses."""
+    found: list[str] = []
+    if not (_BINDING.search(sentence) or _is_general(words, NOTHING)):
+        return ()
+    for match in _PATH.finditer(sentence):
+        before = sentence[: match.start()].lower()
+        after = sentence[match.end() :].lstrip("` )*")
+        if (
+            _TOOL_LEADS.search(before)
+            or PRODUCT.fullmatch(match[1])
+            or before.endswith(("as a ", "as a `"))
+            or after[:1] in _DEFINES
+        ):
+            continue
+        if not before.strip("`* (") or after.startswith(("files", "file ")) or _LEADS.search(before):
+            if _ALTERNATIVES.fullmatch(match[1]) and not _UNDER.search(before):
+                continue
+            found.append(match[1].rstrip(".,"))
+    return tuple(dict.fromkeys(path for path in found if len(path) > 1 and path.lower() != "and/or"))
+
+
+def _packages(folded: str, bans: Sequence[str], paths: Sequence[str]) -> tuple[Condition, ...]:
+    """Return the condition of a rule that names a program which installs packages, to use or to avoid."""
+    banned = (
+        words[0]
+        for words in map(str.split, () if paths else bans)
+        if PACKAGES in (topics_of_command(words) if len(words) > 1 else topics_of_program(words[0]))
+    )
+    named = [*(match[1] for match in _USES.finditer(folded)), *banned]
+    return (Condition(frozenset({PACKAGES}), ecosystem=ECOSYSTEM.get(named[0], "")),) if named else ()
+
+
+def _bans(folded: str) -> tuple[str, ...]:
+    """Return the programs and commands that a rule says not to use."""
+    programs = vocabulary().programs
+    found: dict[str, None] = {}
+    if _HABIT.search(folded):
+        return ()
+    for match in _BAN.finditer(folded):
+        for span, word in _ITEMS.findall(match[1]):
+            named = span.strip() or word.rstrip(".")
+            first = named.split()[:1]
+            if first and first[0] in programs and (span or first[0] not in _WORDS_TOO):
+                found[named] = None
+    return tuple(found)

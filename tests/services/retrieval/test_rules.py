@@ -1,0 +1,95 @@
+"""Rules that apply to what a question sets out to do: found without its words, where that is sure."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from ragmem.domain.model import Draft, Scope
+from ragmem.domain.secrets.redaction import DEFAULT
+from ragmem.services.retrieval.query import Question
+from ragmem.services.retrieval.select import ONLY_RULES
+from ragmem.services.retrieval.shapes import explain_match
+
+NOW = datetime(2026, 6, 1, tzinfo=UTC)
+RULE = "Before a release, bring the changelog up to date."
+FACT = "The push service drops what it cannot deliver within a minute, and we now count that."
+
+
+def store(memory, *texts, project="user", source="notes", days=0.0):
+    drafts = [
+        Draft(
+            source,
+            f"{text[:9]}.md",
+            text,
+            event_time=NOW - timedelta(days=days),
+            scope=Scope(project),
+        )
+        for text in texts
+    ]
+    return [result.id for result in memory.ingest(drafts, rule="off")]
+
+
+def asked(memory, text, **filters):
+    return memory.query(text, question=Question(text, **filters), at=NOW)
+
+
+def texts(answer):
+    return [match.memory.text for match in answer.matches]
+
+
+def test_a_rule_in_scope_comes_before_what_shares_the_words(memory):
+    store(memory, RULE, FACT)
+    answer = asked(memory, "I will push the release now", nearest=True)
+    assert texts(answer)[0] == RULE
+    assert "rule in scope: release" in explain_match(answer.matches[0], DEFAULT)
+    assert not any("rule in scope" in line for line in explain_match(answer.matches[1], DEFAULT))
+
+
+def test_a_question_why_finds_what_answers_it_and_no_rule(memory):
+    store(memory, RULE, FACT)
+    answer = asked(memory, "why does the push service drop a release", nearest=True)
+    assert texts(answer)[0] == FACT
+    assert not any(name.startswith("rule") for match in answer.matches for name in match.terms)
+
+
+def test_what_nothing_answers_is_told_the_rules_alone(memory, monkeypatch):
+    from ragmem.services.retrieval import select
+
+    store(memory, RULE, FACT)
+    monkeypatch.setattr(select, "answer_evidence", lambda *_: ({"relevance": 0.0, "floor": 1.0}, False))
+    answer = asked(memory, "let's cut version 2")
+    assert (texts(answer), answer.notes[-1]) == ([RULE], ONLY_RULES)
+    assert not asked(memory, "let's paint the fence").matches
+
+
+@pytest.mark.parametrize("source", ["transcripts", "prds", "plans"])
+def test_what_was_said_or_planned_is_no_rule(memory, source):
+    store(memory, "User: Before a release, bring the changelog up to date.", source=source)
+    assert not memory.catalog.rules.of(None)
+
+
+def test_rules_are_those_of_the_projects_that_are_asked(memory):
+    store(memory, RULE, project="quay")
+    store(memory, "Never release on a Friday.", project="kiln")
+    assert texts(asked(memory, "release this", projects=("kiln",)))[:1] == ["Never release on a Friday."]
+    assert len(memory.catalog.rules.of(None)) == 2
+    assert memory.catalog.rules.of(()) == ()
+
+
+def test_a_new_rule_is_known_at_once_and_a_forgotten_one_is_not(memory):
+    [old] = store(memory, RULE)
+    assert [rule.memory_id for rule in memory.catalog.rules.of(None)] == [old]
+    [new] = store(memory, "Never release on a Friday.", days=1)
+    assert [rule.memory_id for rule in memory.catalog.rules.of(None)] == [old, new]
+    memory.catalog.memories.remove([old])
+    assert [rule.memory_id for rule in memory.catalog.rules.of(None)] == [new]
+
+
+def test_of_a_long_text_the_chunk_with_the_rule_is_shown(memory):
+    filler = "\n\n".join(f"Ship {n} lay at berth {n} and left with the evening tide." for n in range(200))
+    store(
+        memory,
+        f"# Conventions\n\nAlways be kind.\n\n{filler}\n\n## Release\n\n- Never release on a Friday.\n",
+    )
+    [match, *_] = asked(memory, "release this").matches
+    assert "Never release on a Friday" in match.chunk.text

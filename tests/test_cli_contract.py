@@ -67,7 +67,7 @@ def ragmem(capfd, monkeypatch):
 
 
 READING = {
-    "query": (["query", "PostgreSQL"], {"query", "matches", "rung", "projects"}),
+    "query": (["query", "PostgreSQL"], {"query", "matches", "missing", "rung", "projects"}),
     "query --explain": (["query", "PostgreSQL", "--explain"], {"matches"}),
     "context": (["context", "PostgreSQL"], {"task", "projects", "text", "tokens", "left_out", "memories"}),
     "seed --dry-run": (

@@ -42,7 +42,7 @@ from ragmem.cli.options import (
     TypeOption,
     UntilOption,
 )
-from ragmem.domain.model import Match, State
+from ragmem.domain.model import SHORT_ID_LENGTH, Match, State
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.errors import EXIT_NO, EXIT_OK, UsageError
 
@@ -157,14 +157,17 @@ def query(
         typer.Option("--max-chars", min=200, help="Characters of --context; 9000 unless there is a budget."),
     ] = None,
     in_words: Annotated[
-        bool, typer.Option("--answer", help="Answer in words, by the language model, from what is found.")
+        bool,
+        typer.Option(
+            "--answer", help="Answer in words, by the language model; without one, when and how often."
+        ),
     ] = False,
     quiet: QuietOption = False,
     sources_file: SourcesFileOption = None,
 ) -> int:
     """Find the memories that answer a question."""
     from ragmem.api.memory import now
-    from ragmem.cli.query_answer import answerer_of, say_answer
+    from ragmem.cli.query_answer import say_answer
     from ragmem.services.ingestion.scope import require_sources
     from ragmem.services.processes.dates import parse_moment
     from ragmem.services.retrieval.query import Question
@@ -193,7 +196,7 @@ def query(
             categories=tuple(category or ()),
             since=parse_moment(since, now=moment) if since else None,
             until=parse_moment(until, now=moment) if until else None,
-            limit=limit or memory.settings.query.limit,
+            limit=limit or _usual_limit(memory, budget if as_context else None),
             mode=mode.value if mode else None,
             expand=expand or memory.settings.query.expand,
             nearest=nearest,
@@ -212,15 +215,7 @@ def query(
         )
         memory.lifecycle.recall(routed.answer, session=session)
         if in_words:
-            return say_answer(
-                answerer_of(memory),
-                routed.answer,
-                home=str(memory.home),
-                tokens=budget,
-                as_json=as_json,
-                quiet=quiet,
-                redactor=memory.redactor,
-            )
+            return say_answer(memory, routed.answer, now=moment, tokens=budget, as_json=as_json, quiet=quiet)
     answer = routed.answer
     if not quiet:
         for note in answer.notes:
@@ -232,6 +227,7 @@ def query(
             "rung": answer.rung,
             "route": route_shape(routed),
             "projects": list(projects) if projects is not None else None,
+            "missing": list(answer.missing),
             "matches": [
                 match_shape(match, question=asked, explain=explain, redactor=memory.redactor)
                 for match in answer.matches
@@ -272,6 +268,15 @@ def query(
             where = "any project" if projects is None else "this project and yours (--all asks every project)"
             tell(f"{'no memory' if routed.shown_facts else 'nothing'} found in {where}")
     return EXIT_OK if answer.matches or routed.shown_facts else EXIT_NO
+
+
+def _usual_limit(memory: "Ragmem", budget: int | None) -> int:
+    usual = memory.settings.query.limit
+    if budget is None:
+        return usual
+    from ragmem.services.context.context import memories_for
+
+    return memories_for(budget, usual)
 
 
 def _ask_daemon(
@@ -394,6 +399,7 @@ def _origin(match: Match, redactor: Redactor) -> str:
     more += f"  {superseded_line(link)}" if link else ""
     more += f"  {redactor.redact(unmerged_line(match.unmerged))[0]}" if match.unmerged else ""
     more += f"  {match.approval}" if match.approval else ""
+    more += f"  beside {match.neighbour[:SHORT_ID_LENGTH]}" if match.neighbour else ""
     if match.replaced:
         more += f"  in place of {', '.join(one.supersession.older[:12] for one in match.replaced[:3])}"
     return f"{memory.short_id}  {when}  {memory.kind.value}  {place}{more}"

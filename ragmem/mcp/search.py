@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 from ragmem.api.home import now
-from ragmem.domain.model import USER, Kind, Match, State
+from ragmem.domain.model import SHORT_ID_LENGTH, USER, Kind, Match, State
 from ragmem.domain.model.document_place import document_place
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.mcp.call import Call, Result
@@ -13,7 +13,7 @@ from ragmem.services.ingestion.scope import require_sources
 from ragmem.services.processes.dates import parse_moment
 from ragmem.services.retrieval.branches import unmerged_line
 from ragmem.services.retrieval.excerpts import excerpt
-from ragmem.services.retrieval.question import Question
+from ragmem.services.retrieval.question import Question, missing_line
 from ragmem.services.retrieval.routes import route_shape
 from ragmem.services.retrieval.shapes import elsewhere_line, match_shape
 from ragmem.services.retrieval.supersessions import superseded_line
@@ -64,12 +64,16 @@ def search(call: Call) -> Result:
     data: dict[str, Any] = {
         "asked": asked,
         "matches": [match_shape(match, question=given["query"], redactor=call.redactor) for match in strong],
+        "missing": list(routed.answer.missing),
         "notes": list(notes),
     }
+    first = missing_line(routed.answer.missing)
+    notes = tuple(note for note in notes if note != first)
     shown = routed.shown_facts
     if shown:
         data["route"] = route_shape(routed)
-    lines = [
+    lines = [f"note: {first}"] if first else []
+    lines += [
         f"{fact.name.strip()}: {one_line(fact.value, FACT, redactor=call.redactor)}" for fact in shown[:FACTS]
     ]
     if len(shown) > FACTS:
@@ -106,8 +110,8 @@ def hit_lines(match: Match, question: str, *, project: str = "", redactor: Redac
         said.append(superseded_line(link))
     if match.unmerged:
         said.append(one_line(unmerged_line(match.unmerged), TITLE, redactor=redactor))
-    if match.approval:
-        said.append(match.approval)
+    beside = f"beside {match.neighbour[:SHORT_ID_LENGTH]}" if match.neighbour else ""
+    said += filter(None, (match.approval, beside))
     if match.elsewhere:
         said.append(one_line(elsewhere_line(match, redactor=redactor), TITLE, redactor=redactor))
     title = one_line(_with_heading(memory.title or memory.uri, match.chunk.heading), TITLE, redactor=redactor)

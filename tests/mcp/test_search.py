@@ -96,6 +96,14 @@ def test_the_scope_that_was_asked_is_told_also_where_nothing_is_found(filled, ca
     assert nothing.data["matches"] == []
 
 
+def test_a_name_that_no_memory_has_is_told_before_the_nearest(filled, call):
+    told = call("search", query="Which tide tables does Hamburg keep in SQLite?")
+    assert told.data["missing"] == ["Hamburg"]
+    assert told.data["matches"]
+    assert told.text.index('nothing here tells "Hamburg"') < told.text.index("tides")
+    assert told.text.count("nothing here tells") == 1
+
+
 def test_an_empty_memory_says_so(call, refused):
     assert "Memory is empty" in call("search", query="anything").text
     assert "Memory is empty" in call("timeline").text

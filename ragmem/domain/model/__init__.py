@@ -246,7 +246,8 @@ class Match:
     text. `replaced` are the memories that it supersedes; `superseded` is set if it is superseded itself,
     which only a question about the past finds. `outdated` is its mark if it perhaps no longer holds.
     `unmerged` is the branch on which it was made, if that is not merged into what is checked out. `approval`
-    is "proposed" or "rejected" while no person has accepted it.
+    is "proposed" or "rejected" while no person has accepted it. `neighbour` is the id of the memory before or
+    after it in the same session by which it was found, if that one is more relevant.
     """
 
     memory: Memory
@@ -260,6 +261,7 @@ class Match:
     outdated: Supersession | None = None
     elsewhere: tuple[Memory, ...] = ()
     unmerged: str = ""
+    neighbour: str = ""
     approval: str = ""
 
 

@@ -111,6 +111,11 @@ _SENTENCE = re.compile(
     r"|has|have|had|if|tell|show|give|list|explain|find)\b",
     re.IGNORECASE,
 )
+_QUESTION_MARKS = ("?", "\uff1f", "\u061f")
+_INTERROGATIVE = re.compile(
+    r"(?:what|who|whose|whom|where|which|why|how|is|are|was|were|am|did|does|could|should|would|has|have|had)\b",
+    re.IGNORECASE,
+)
 
 
 _GENERAL_WORDS = frozenset(
@@ -176,14 +181,27 @@ class Query:
     """It asks who, what or when changed something: the answer is an edit."""
 
     @property
+    def is_question(self) -> bool:
+        """Whether it is a sentence that asks, and no list of words or pasted text."""
+        text = self.text.strip()
+        return not self.pasted_error and (text.endswith(_QUESTION_MARKS) or _SENTENCE.match(text) is not None)
+
+    @property
+    def is_interrogative(self) -> bool:
+        """Whether it has the form of a question; "show the date in the list" is a question or an order."""
+        text = self.text.strip()
+        return not self.pasted_error and (
+            text.endswith(_QUESTION_MARKS) or _INTERROGATIVE.match(text) is not None
+        )
+
+    @property
     def required_phrases(self) -> tuple[str, ...]:
         """The phrases that must occur.
 
         Quotation marks in a sentence mark a title, which not every answer repeats; its words are not
         required.
         """
-        text = self.text.strip()
-        return () if text.endswith("?") or _SENTENCE.match(text) else self.phrases
+        return () if self.is_question else self.phrases
 
 
 def parse(text: str, *, now: datetime, zone: tzinfo | None = None) -> Query:

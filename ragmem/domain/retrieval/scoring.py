@@ -1,7 +1,7 @@
 """Score the candidates of a question: evidence gives the relevance, and relevance and age the score."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from datetime import datetime
 from types import MappingProxyType
 from typing import NamedTuple
@@ -27,6 +27,9 @@ BEHIND = 0.8
 oldest, so that the second hop of a question ranks after the first. docs/benchmarks.md compares other
 shares."""
 
+NEXT = 0.9
+"""The same for a question of two hops, whose second memory answers it no less than the first."""
+
 ONLY_TIMES = (0.3, 0.5)
 """Relevance of a memory from the named time, and the maximum bonus for new ones, if the question names
 nothing else, so that its words mean nothing."""
@@ -36,7 +39,12 @@ _MARKS = "(){}[]=;_<>"
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The parameters of retrieval and ranking; the defaults are those of config.toml."""
+    """The parameters of retrieval and ranking; the defaults are those of config.toml.
+
+    `question_age` is the share of the decay's bound for a question that does not ask for the present. Such a
+    question asks for knowledge of any age, a statement rather for the work at hand: of seven dated sets,
+    questions lose first places by age in four and gain in none, statements gain (docs/benchmarks.md).
+    """
 
     decay: Decay
     candidates: int = 60
@@ -45,6 +53,10 @@ class Policy:
     min_similarity: float = 0.2
     min_coverage: float = 0.25
     earned_recency: bool = True
+    question_age: float = 0.1
+    neighbour_weight: float = 0.6
+    proximity_weight: float = 0.1
+    rule_weight: float = 0.3
     graph_weight: float = 0.3
     time_weight: float = 0.15
     expansion_weight: float = 0.3
@@ -63,6 +75,13 @@ def glossed_policy(policy: Policy) -> Policy:
         lexical_weight=GLOSSED_WORDS * policy.lexical_weight,
         min_similarity=min(policy.min_similarity, GLOSSED_SIMILARITY),
     )
+
+
+def aged_policy(policy: Policy, query: Query) -> Policy:
+    """Return the policy for a question, by what it tells of the age of its answer."""
+    if not query.is_interrogative or query.wants_newest:
+        return policy
+    return replace(policy, decay=replace(policy.decay, bound=policy.question_age * policy.decay.bound))
 
 
 # Tuples, because a question makes a hundred of them: a frozen dataclass takes five times as long.
@@ -137,7 +156,9 @@ class CandidateSet:
 
     `ranks` is list -> chunk -> rank; `by_words` and `by_vectors`: words and vectors have results; `leading`
     is the relevance of the best start of the graph search, `known` the share of the question's words that
-    occur in what is searched.
+    occur in what is searched. `frequencies` is the share of the searched chunks (0..1) that have a word of
+    the question, and bit n of `having` tells whether a chunk has the n-th of them. `hops_ms` are the
+    milliseconds that a second hop took; 0 for a question without one.
     """
 
     query: Query
@@ -147,6 +168,9 @@ class CandidateSet:
     by_vectors: bool
     leading: float = 0.0
     known: float = 1.0
+    frequencies: Mapping[str, float] = field(default_factory=dict)
+    having: Mapping[str, int] = field(default_factory=dict)
+    hops_ms: float = 0.0
 
 
 class ScoredMemory(NamedTuple):
@@ -199,8 +223,14 @@ def relevances(
     if "expanded" in further:
         share = policy.expansion_weight
         reached = max(reached, (1 - share) * own + share * further["expanded"])
-    if "graph" in further:
-        reached = max(reached, min(reached + policy.graph_weight * further["graph"], BEHIND * found.leading))
+    if (beside := further.get("neighbours", 0.0)) > own:
+        # It comes nearer to its neighbour, and never before it.
+        reached = max(reached, own + policy.neighbour_weight * (beside - own))
+    for name, behind in (("graph", BEHIND), ("hops", NEXT)):
+        if name in further:
+            reached = max(reached, min(reached + policy.graph_weight * further[name], behind * found.leading))
+    if "rules" in further:
+        reached += policy.rule_weight * further["rules"]
     if further.get("edits"):
         reached += ABOUT_EDITS if found.query.about_edits else EDITED
     return own, reached

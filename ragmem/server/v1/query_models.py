@@ -105,6 +105,9 @@ class QueryAnswer(Shape):
     rung: str = Field(description="The kind of search: text and vectors, or only text.")
     route: dict[str, Any]
     projects: list[str] | None
+    missing: list[str] = Field(
+        description="Details of the question that no match tells: the matches are only the nearest."
+    )
     matches: list[Match]
     evidence: dict[str, Any] | None = Field(
         default=None, description="With `explain`: the evidence that there is an answer."

@@ -104,6 +104,7 @@ def _shape(
         "rung": answer.rung,
         "route": route_shape(routed),
         "projects": None if projects is None else list(projects),
+        "missing": list(answer.missing),
         "matches": [
             match_shape(match, question=request.query, explain=request.explain, redactor=memory.redactor)
             | ({"explained": explain_match(match, memory.redactor)} if request.explain else {})

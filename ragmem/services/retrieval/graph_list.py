@@ -1,15 +1,17 @@
-"""Second hop: find chunks that complete the best ones, by the entities that both mention.
+"""Second hop: find chunks that complete the best ones, by the names that both mention.
 
 A question such as "who founded the company behind Redis" is answered by two memories that share a name which
-is not in the question. A chunk is a candidate if it mentions an entity of one of the best chunks and has
-words of the question that this one lacks.
+is not in the question. For any question `graph_list` takes the chunks that mention an entity of one of the
+best chunks and have words of the question that this one lacks. For a question with the form of two hops
+`hop_list` asks once more, with the name in place of the words that the best chunk answers.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 
 from ragmem.domain.model import Hit
+from ragmem.domain.retrieval.hops import capitalized_names, rest_of
 from ragmem.domain.text.words import stem, words_of
 from ragmem.ports import Store
 from ragmem.storage.fulltext.terms import STOP_WORDS, LexicalHits
@@ -55,13 +57,43 @@ AROUND = 24
 NAMES = 32
 """Maximum entities of one chunk that are followed; a model may have found hundreds."""
 
+HOP_STARTS = 2
+"""Number of memories that a question of two hops starts from; a third one adds chance links."""
+
+TEXT_NAMES = 32
+"""Maximum names of one chunk that are looked up."""
+
+HOP_CHUNKS = 40
+"""Maximum number of chunks that are read for the names in the starts, starting with the rarest names."""
+
+HOPS = 3
+"""Maximum number of names with which the question is asked once more: each costs an embedding."""
+
+PROMISING, BESIDE = 0.2, 0.4
+"""Minimum promise of such a name, and its minimum share of the best name's: without them twice as many are
+asked, and no more is found."""
+
+PLAIN = 0.3
+"""Weight of a chunk without any of the words that the start lacks, when names are chosen: the answer may say
+it in other words."""
+
+NEARER, LINKED = 1.8, 0.27
+"""Score per cosine by which a chunk is nearer to the question with the name than to the question as it was
+asked, and for the strongest link. Fitted as the ranking's weights are; each of two sets of such questions
+gives nearly the same on its own."""
+
 
 class _Name:
-    """An entity's name in searchable form, and its chunks in the graph."""
+    """An entity's name in searchable form, its chunks in the graph, and those whose texts may have it."""
 
-    def __init__(self, entity: str, words: Sequence[str], known: Sequence[str]) -> None:
+    def __init__(
+        self, entity: str, words: Sequence[str], known: Sequence[str], possible: Sequence[str] = ()
+    ) -> None:
+        self.entity = entity
         self.flat = _flat(words)
-        self.known = known
+        # What has the only word of a name has the name.
+        self.known = known if len(words) > 1 else tuple(dict.fromkeys((*known, *possible)))
+        self.chunks = tuple(dict.fromkeys((*known, *possible)))
         # The longest first: it is the rarest, and marks the place.
         parts = sorted(entity.lower().split(), key=len, reverse=True)
         self.beginnings = [part[: max(SURE_LETTERS, len(part) - ENDING)] for part in parts[:MOST_PARTS]]
@@ -161,19 +193,117 @@ def graph_list(
     ]
 
 
-def _best_per_memory(seeds: Sequence[Hit], known: Mapping[str, int]) -> list[Hit]:
+def hop_list(
+    catalog: Catalog,
+    store: Store,
+    question: str,
+    *,
+    words: LexicalHits,
+    limit: int,
+    seeds: Sequence[Hit],
+) -> list[Hit]:
+    """Return the chunks that answer the rest of a question of two hops, best first; as `graph_list`.
+
+    The names that one of the best seeds mentions, in the graph or with capitals, lead to the chunks that have
+    them. With the most promising names the question is asked once more: the name, and the words that the seed
+    lacks. A hit's score is in 0..1. It grows with the cosine that the chunk gains by the new question, so
+    what was near to the old one gains nothing. Raises BackendError.
+    """
+    if limit < 1 or not seeds or words.rate is None:
+        return []
+    every = (1 << len(words.frequencies)) - 1
+    lacking = {chunk: every & ~has for chunk, has in words.having.items()}
+    first = [hit for hit in _best_per_memory(seeds, lacking, HOP_STARTS) if lacking[hit.chunk_id]]
+    starts = passages(catalog.database, [hit.chunk_id for hit in first])
+    named = _names_of_texts(catalog, question, starts, _new_names(catalog, store, question, starts.values()))
+    rarest = sorted((name for names in named.values() for name in names), key=lambda name: len(name.chunks))
+    chunks = list(dict.fromkeys(chunk for name in rarest for chunk in name.chunks))[:HOP_CHUNKS]
+    read = {key: _PassageText(passage) for key, passage in passages(catalog.database, chunks).items()}
+    having = words.rate(read).having
+    best = max(seeds[0].score, 0.0)
+    hops: list[tuple[float, str, _Name, dict[str, float]]] = []
+    for hit in first:
+        trust = (max(hit.score, 0.0) / best) ** 2 if best else 1.0
+        begun, lacks = starts[hit.chunk_id], lacking[hit.chunk_id]
+        elsewhere = {
+            chunk: other
+            for chunk, other in read.items()
+            if other.passage.project == begun.project and other.passage.memory_id != begun.memory_id
+        }
+        for name in named[hit.chunk_id]:
+            others = {chunk: elsewhere[chunk] for chunk in name.chunks if chunk in elsewhere}
+            linked = {chunk: trust * link for chunk, link in _linked_chunks(others, [name]).items()}
+            promise = 0.0
+            for chunk, link in linked.items():
+                added = (having.get(chunk, 0) & lacks).bit_count() / len(words.frequencies)
+                promise = max(promise, link * (PLAIN + min(1.0, added / ENOUGH)))
+            if promise >= PROMISING:
+                hops.append((promise, hit.chunk_id, name, linked))
+    hops = sorted(hops, key=lambda hop: (-hop[0], hop[1], hop[2].flat))[:HOPS]
+    hops = [hop for hop in hops if hop[0] >= BESIDE * hops[0][0]]
+    reached = sorted({chunk for *_, linked in hops for chunk in linked})
+    before = store.similarities(question, reached) if reached else {}
+    rests = {
+        start: rest_of(question, frozenset(words_of(_PassageText(starts[start]).plain)), STOP_WORDS)
+        for start in {start for _, start, *_ in hops}
+    }
+    found: dict[str, float] = {}
+    for _, start, name, linked in hops:
+        after = store.similarities(f"{name.entity} {rests[start]}", list(linked))
+        for chunk in after.keys() & before.keys():
+            gain = NEARER * (after[chunk] - before[chunk]) + LINKED * linked[chunk]
+            found[chunk] = max(found.get(chunk, 0.0), min(1.0, gain))
+    ranked = sorted((chunk for chunk in found if found[chunk]), key=lambda chunk: (-found[chunk], chunk))
+    return [
+        Hit(chunk, read[chunk].passage.memory_id, rank, found[chunk])
+        for rank, chunk in enumerate(ranked[:limit], start=1)
+    ]
+
+
+def _names_of_texts(
+    catalog: Catalog, question: str, starts: Mapping[str, Passage], named: Mapping[str, Sequence[_Name]]
+) -> dict[str, list[_Name]]:
+    """Return start -> the names that other chunks may have: those of the graph, and those of its text."""
+    from ragmem.storage.fulltext.name_search import find_chunks_by_names  # noqa: PLC0415 - numpy
+
+    asked = {*words_of(question), *map(stem, STOP_WORDS)}
+    spelt: dict[str, dict[str, str]] = {}
+    for key, begun in starts.items():
+        spelt[key] = {name.flat: name.entity for name in named[key]}
+        for name in capitalized_names(begun.text):
+            words = words_of(name)
+            if not asked.issuperset(words) and len(spelt[key]) < TEXT_NAMES:
+                spelt[key].setdefault(_flat(words), name)
+    possible: dict[str, dict[str, list[str]]] = {}
+    for project in {begun.project for begun in starts.values()}:
+        keys = [key for key, begun in starts.items() if begun.project == project]
+        names = {name for key in keys for name in spelt[key].values()}
+        chunks = find_chunks_by_names(catalog.database, names, project=project, most=HUB)
+        possible |= dict.fromkeys(keys, chunks)
+    found: dict[str, list[_Name]] = {}
+    for key in starts:
+        known = {name.flat: name.known for name in named[key]}
+        found[key] = [
+            _Name(name, flat.split(), known.get(flat, ()), possible[key].get(name, ()))
+            for flat, name in spelt[key].items()
+            if flat in known or name in possible[key]
+        ]
+    return found
+
+
+def _best_per_memory(seeds: Sequence[Hit], known: Mapping[str, int], most: int = FIRST) -> list[Hit]:
     """Return the best hit of each of the best memories that are there."""
     best: dict[str, Hit] = {}
     for hit in seeds:
         if hit.chunk_id in known:
             best.setdefault(hit.memory_id, hit)
-        if len(best) == FIRST:
+        if len(best) == most:
             break
     return list(best.values())
 
 
 def _new_names(
-    catalog: Catalog, store: Store, question: str, starts: Sequence[Passage]
+    catalog: Catalog, store: Store, question: str, starts: Collection[Passage]
 ) -> dict[str, list[_Name]]:
     """Return start -> the names in it that are not in the question, in any of their spellings."""
     asked = {*words_of(question), *map(stem, STOP_WORDS)}
@@ -207,7 +337,7 @@ def _linked_chunks(others: Mapping[str, _PassageText], names: Sequence[_Name]) -
         )
         if len(naming) > HUB:
             continue
-        rarity = 1.0 - math.log(max(2, len(name.known))) / RARITY
+        rarity = 1.0 - math.log(max(2, len(name.chunks))) / RARITY
         for chunk in naming:
             weight = rarity if others[chunk].is_about(name) else rarity * MERELY_NAMED
             strengths[chunk] = max(weight, strengths.get(chunk, 0.0))

@@ -6,13 +6,14 @@ from datetime import datetime
 
 from ragmem.domain.model import Hit, Match
 from ragmem.domain.retrieval.question import parse
-from ragmem.domain.retrieval.scoring import Policy, ScoredMemory, glossed_policy, score
+from ragmem.domain.retrieval.scoring import Policy, ScoredMemory, aged_policy, glossed_policy, score
 from ragmem.errors import BackendError, UsageError
 from ragmem.frozen import dataclass
 from ragmem.ports import Store
 from ragmem.services.processes.dates import LOCAL
 from ragmem.services.retrieval.calibration import Calibration, is_glossed
 from ragmem.services.retrieval.circuit_breaker import CircuitBreaker
+from ragmem.services.retrieval.neighbours import name_neighbours
 from ragmem.services.retrieval.question import Answer, Question
 from ragmem.services.retrieval.rerank import RerankResult
 from ragmem.services.retrieval.retrieve import retrieve, sources, vectors
@@ -69,7 +70,7 @@ def ask(
     """
     query = parse(validate_question(question.text), now=now, zone=LOCAL)
     breaker, assistance = breaker or CircuitBreaker(), assistance or Assistance()
-    policy = _policy_for(question, policy, assistance.calibration)
+    policy = aged_policy(_policy_for(question, policy, assistance.calibration), query)
     search = Search(catalog, None, question, query, min(max(policy.candidates, question.limit), DEEPEST))
     notes: list[str] = []
     if question.mode is not None:
@@ -103,17 +104,18 @@ def ask(
         rung = "text" if found is None else "text and vectors"
         if found is None:
             found = retrieve(search, sources(search, policy, more), policy=policy)
+        scores = score(found, policy)
         selection = select(
             catalog,
             replace(question, limit=wide),
             found,
-            score(found, policy),
+            scores,
             policy=policy,
             now=now,
             known=assistance.calibration,
             answered=expansion is not None and expansion.answered,
         )
-    matches = selection.matches
+    matches = tuple(name_neighbours(selection.matches, scores))
     if found.by_words and not found.by_vectors:
         rung = "text"  # nothing in these projects has vectors yet
     notes += [note for note in (expansion.note if expansion else "", selection.note) if note]
@@ -121,7 +123,14 @@ def ask(
         reranked = assistance.rerank(question.text.strip(), matches)
         matches = reranked.matches
         notes += [reranked.note] if reranked.note else []
-    return Answer(question, matches[: question.limit], rung, tuple(notes), evidence=selection.evidence)
+    return Answer(
+        question,
+        matches[: question.limit],
+        rung,
+        tuple(notes),
+        evidence={**selection.evidence, **({"hops_ms": found.hops_ms} if found.hops_ms else {})},
+        missing=selection.missing,
+    )
 
 
 def _policy_for(question: Question, policy: Policy, known: Calibration | None) -> Policy:
@@ -211,6 +220,7 @@ def _ask_engine(
         (selection.note,) if selection.note else (),
         sort_graph(graph, hits, scores) if selection.matches else {},
         evidence=selection.evidence,
+        missing=selection.missing,
     )
 
 
@@ -242,7 +252,7 @@ class _Expansion:
                 break
             scores = score(found, self._policy)
             if scores:
-                self.answered |= answer_evidence(found, scores, self._known)[1]
+                self.answered |= answer_evidence(search.catalog, found, scores, self._known)[1]
             for item in scores:
                 if item.memory_id not in best or item.relevance > best[item.memory_id].relevance:
                     best[item.memory_id] = item

@@ -1,6 +1,6 @@
 """A question with its filters, and its answer."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from datetime import datetime
 from typing import Any, Literal
@@ -53,6 +53,7 @@ class Answer:
     """The matches, best first; `rung` is the search method, and `notes` are messages for people.
 
     `evidence` has the terms that decided whether anything answers; see `services.retrieval.calibration`.
+    `missing` are the details of the question that no match tells, so that these are only the nearest.
     """
 
     question: Question
@@ -61,6 +62,13 @@ class Answer:
     notes: tuple[str, ...] = ()
     graph: Mapping[str, Any] = field(default_factory=dict)
     evidence: Mapping[str, float] = field(default_factory=dict)
+    missing: tuple[str, ...] = ()
+
+
+def missing_line(missing: Sequence[str]) -> str:
+    """Return the line that keeps a reader from taking the nearest memories for the answer; "" for nothing."""
+    details = " and ".join(f'"{detail}"' for detail in missing)
+    return f"nothing here tells {details}; these are the nearest" if missing else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,17 @@
 """Retrieve the candidates of a question from a list of sources, and compare all of them with it."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 
 from ragmem.domain.model import Hit
+from ragmem.domain.retrieval.hops import needs_hops
 from ragmem.domain.retrieval.scoring import Candidate, CandidateSet, Evidence, Policy, score
 from ragmem.frozen import dataclass
-from ragmem.services.retrieval.graph_list import graph_list
-from ragmem.services.retrieval.sources import Search, Source, dates, edits, records
+from ragmem.services.retrieval.calibration import BUNDLED
+from ragmem.services.retrieval.graph_list import graph_list, hop_list
+from ragmem.services.retrieval.neighbours import neighbours
+from ragmem.services.retrieval.sources import Search, Source, dates, edits, records, rules
 from ragmem.storage.fulltext import fulltext
 from ragmem.storage.fulltext.terms import LexicalHits
 
@@ -50,9 +54,18 @@ def vectors(search: Search) -> Sequence[Hit]:
 
 def graph(search: Search) -> Sequence[Hit]:
     """Return the chunks that share a name with the best candidates and add to them."""
+    return _follow_names(search, graph_list)
+
+
+def hops(search: Search) -> Sequence[Hit]:
+    """Return the chunks that answer the rest of a question of two hops, by a name in the best candidates."""
+    return _follow_names(search, hop_list)
+
+
+def _follow_names(search: Search, find: Callable[..., list[Hit]]) -> Sequence[Hit]:
     if search.store is None:
         return []
-    return graph_list(
+    return find(
         search.catalog,
         search.store,
         search.query.text,
@@ -66,7 +79,10 @@ VECTORS = Source("vectors", vectors, speaks=False)
 RECORDS = Source("records", records, speaks=False)
 EDITS = Source("edits", edits)
 DATES = Source("dates", dates)
+RULES = Source("rules", rules)
+NEIGHBOURS = Source("neighbours", neighbours, follows=True)
 GRAPH = Source("graph", graph, follows=True)
+HOPS = Source("hops", hops, follows=True)
 
 
 def sources(search: Search, policy: Policy, more: Iterable[Source] = ()) -> list[Source]:
@@ -76,9 +92,21 @@ def sources(search: Search, policy: Policy, more: Iterable[Source] = ()) -> list
         (bool(search.question.types), RECORDS),
         (bool(search.query.paths or search.query.commits), EDITS),
         (bool(search.query.times), DATES),
-        (search.store is not None and bool(policy.graph_weight), GRAPH),
+        (bool(policy.rule_weight), RULES),
+        (search.store is not None and bool(policy.neighbour_weight), NEIGHBOURS),
+        (search.store is not None and bool(policy.graph_weight), HOPS if _asks_twice(search) else GRAPH),
     )
     return [source for is_member, source in members if is_member]
+
+
+def _asks_twice(search: Search) -> bool:
+    """Tell whether a question has the form of two hops, and a model that makes further vectors at once."""
+    return (
+        search.store is not None
+        and needs_hops(search.query.text)
+        # Another model takes longer, or is paid for each text.
+        and search.store.answering_model().startswith(BUNDLED)
+    )
 
 
 def retrieve(
@@ -89,15 +117,20 @@ def retrieve(
     `nearest` are the hits of `vectors`.
     """
     found = _extend(_Findings(search), VECTORS, nearest)
+    hops_ms = 0.0
     for source in members:
         if source.follows:
             found = _build_candidates(found)
             search = replace(search, seeds=_seeds(found.candidates(), policy), words=found.lexical)
-        if hits := source.find(search):
+        began = time.perf_counter()
+        hits = source.find(search)
+        if source is HOPS:
+            hops_ms = 1000 * (time.perf_counter() - began)
+        if hits:
             found = _extend(found, source, hits)
             if source.follows:
                 found = replace(found, leading=search.seeds[0].score)
-    return _build_candidates(found).candidates()
+    return replace(_build_candidates(found).candidates(), hops_ms=hops_ms)
 
 
 def _seeds(found: CandidateSet, policy: Policy) -> tuple[Hit, ...]:
@@ -144,6 +177,8 @@ class _Findings:
             by_vectors=self.has("vectors"),
             leading=self.leading,
             known=_share_known(self.lexical),
+            frequencies=self.lexical.frequencies,
+            having=self.lexical.having,
         )
 
 

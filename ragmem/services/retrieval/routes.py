@@ -97,8 +97,9 @@ class Routing:
 class RoutedAnswer:
     """An answer with its route.
 
-    `graph` has entities and relations for the names of code in the question, `code` their definitions, and
-    `state` the current facts, if the question asks for them.
+    `graph` has entities and relations for the names of code in the question, `code` their definitions,
+    `places` what else in the code fits a question that asks for code, and `state` the current facts, if the
+    question asks for them.
     """
 
     answer: Answer
@@ -106,6 +107,7 @@ class RoutedAnswer:
     graph: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
     state: tuple[Fact, ...] = ()
     code: tuple[Mapping[str, Any], ...] = ()
+    places: tuple[Mapping[str, Any], ...] = ()
 
     @property
     def shown_facts(self) -> tuple[Fact, ...]:
@@ -115,12 +117,18 @@ class RoutedAnswer:
         of the names.
         """
         code: tuple[Fact, ...] = ()
-        if self.code:
-            from ragmem.services.retrieval.code_answer import code_facts  # noqa: PLC0415 - few questions ask for code
+        if self.code or self.places:
+            from ragmem.services.retrieval.code_answer import (  # noqa: PLC0415 - few questions ask for code
+                code_facts,
+                place_facts,
+            )
 
-            code = code_facts(self.code)
+            code = (*code_facts(self.code), *place_facts(self.places))
         relations = [
-            Fact(f"{item['source']} - {item['target']}", str(item["keywords"]))
+            Fact(
+                f"{item['source']} - {item['target']}",
+                f"{item['keywords']} ({item['valid']})" if item["valid"] else str(item["keywords"]),
+            )
             for item in self.graph.get("relations", ())
         ]
         if self.routing.forced:
@@ -237,7 +245,10 @@ def _add_reason(routed: RouteDecision, reason: Reason) -> RouteDecision:
 
 
 def _with_code(catalog: Catalog, question: Question, found: RoutedAnswer) -> RoutedAnswer:
-    from ragmem.services.retrieval.code_answer import code_answer  # noqa: PLC0415 - few questions ask for code
+    from ragmem.services.retrieval.code_answer import (  # noqa: PLC0415 - few questions ask for code
+        code_answer,
+        code_places,
+    )
 
     routing = found.routing
     if not (routing.forced or routing.named):
@@ -246,9 +257,14 @@ def _with_code(catalog: Catalog, question: Question, found: RoutedAnswer) -> Rou
         catalog, question.text, routing.named, projects=question.projects, heirs=routing.heirs
     )
     answer = found.answer
-    if note and routing.forced:
+    if not routing.forced:
+        return replace(found, code=tuple(code))
+    places = code_places(catalog, question.text, projects=question.projects, limit=question.limit)
+    if not (note or code or places):
+        note = "the question names nothing that the code has"
+    if note:
         answer = replace(answer, notes=(*answer.notes, note))
-    return replace(found, answer=answer, code=tuple(code))
+    return replace(found, answer=answer, code=tuple(code), places=tuple(places))
 
 
 def route_shape(routed: RoutedAnswer) -> dict[str, Any]:
@@ -269,6 +285,8 @@ def route_shape(routed: RoutedAnswer) -> dict[str, Any]:
         shape["graph"] = dict(routed.graph)
     if routed.code:
         shape["code"] = list(routed.code)
+    if routed.places:
+        shape["places"] = list(routed.places)
     return shape
 
 
@@ -363,6 +381,8 @@ def _graph_facts(
     """Return the entities and relations of the names in the question, and a note or ""."""
     if not names:
         return {}, ""
+    from ragmem.services.graph.shapes import valid_times  # noqa: PLC0415 - few questions ask for the graph
+
     entities: dict[str, Mapping[str, Any]] = {}
     relations: list[Mapping[str, Any]] = []
     try:
@@ -377,6 +397,7 @@ def _graph_facts(
                             "target": relation.target,
                             "keywords": relation.keywords,
                             "weight": relation.weight,
+                            "valid": valid_times(relation.description),
                         }
                         if shape not in relations:
                             relations.append(shape)

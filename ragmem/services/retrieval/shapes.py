@@ -10,6 +10,7 @@ from ragmem.domain.records.records import FIELDS, fields_text, record_of
 from ragmem.domain.secrets.redaction import Redactor, cover
 from ragmem.services.retrieval.excerpts import excerpt
 from ragmem.services.retrieval.output_fields import OutputField, output_example, output_values, rfc3339
+from ragmem.services.retrieval.sources import RULE_IN_SCOPE
 from ragmem.services.retrieval.supersessions import (
     PREVIOUS_VERSION_FIELDS,
     previous_version_line,
@@ -175,6 +176,13 @@ MATCH_FIELDS: tuple[OutputField[Match], ...] = (
         "The branch on which it was made, if that is not merged into what is checked out.",
     ),
     OutputField(
+        "neighbour",
+        str,
+        lambda match, _: match.neighbour,
+        "",
+        "The id of the more relevant memory beside it in the same session, by which it was found.",
+    ),
+    OutputField(
         "approval",
         str,
         lambda match, _: match.approval,
@@ -205,7 +213,9 @@ def explain_match(match: Match, redactor: Redactor) -> list[str]:
     ranks = {name.removesuffix("_rank"): rank for name, rank in match.terms.items() if name.endswith("_rank")}
     terms = {name: value for name, value in match.terms.items() if not name.endswith("_rank")}
     lines = ["found by " + ", ".join(f"{name} {rank:.0f}" for name, rank in ranks.items())] if ranks else []
-    lines.append("  ".join(f"{name}={value:.4g}" for name, value in terms.items()))
+    lines += [name for name in terms if name.startswith(RULE_IN_SCOPE)]
+    shown = {name: value for name, value in terms.items() if not name.startswith(RULE_IN_SCOPE)}
+    lines.append("  ".join(f"{name}={value:.4g}" for name, value in shown.items()))
     if match.duplicates:
         lines.append("behind it: " + ", ".join(key[:SHORT_ID_LENGTH] for key in match.duplicates))
     return lines + [previous_version_line(former, redactor=redactor) for former in match.replaced]

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from ragmem.domain.model import Hit
 from ragmem.domain.retrieval.question import Query
@@ -16,9 +17,30 @@ from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.lifecycle.recent import in_spans
 from ragmem.storage.memories.edits import Edit, commits_of, edits_of, plain_path
 from ragmem.storage.memories.record_queries import list_records
+from ragmem.storage.memories.rules import Rule
+
+if TYPE_CHECKING:
+    from ragmem.domain.retrieval.rule_moment import Moment
 
 FURTHER = 50
 """Maximum hits of a source besides words and vectors."""
+
+RULE_IN_SCOPE = "rule in scope: "
+"""The beginning of the term of a score by which a rule applies; the reason follows."""
+
+MAX_OPENING = 80
+"""Characters of a question that tell whether it may begin work."""
+
+_ASKING = frozenset(
+    "why who whom whose when what what's where which how did does is are was were has explain find list"
+    " describe tell warum wieso wann wer wo was welche pourquoi quand qui combien por cuando quien"
+    " donde".split()
+)
+_INTENDING = frozenset("should shall can could do to soll sollte dois debo a an any".split())
+"""Words near the beginning of a question that asks how something is to be done."""
+
+MOST_RULES = 12
+"""Maximum rules that apply to a question."""
 
 MOST_RECORDS = 500
 """Maximum number of latest records that are compared with a question, which is as fast as other filters;
@@ -166,3 +188,45 @@ def records(search: Search) -> list[Hit]:
         for rank, memory_id in enumerate(ids, start=1)
         if memory_id in openings
     ]
+
+
+def rules(search: Search) -> list[Hit]:
+    """Return the chunks with the rules that apply to what a question sets out to do, with scores of 1."""
+    if not may_begin_work(search.query.text):
+        return []
+    from ragmem.domain.retrieval.rule_moment import moment_of_text  # noqa: PLC0415 - few questions need it
+
+    catalog = search.catalog
+    applying = rules_for(catalog, moment_of_text(search.query.text), projects=search.question.projects)
+    return [
+        Hit(catalog.rules.chunk_at(rule), rule.memory_id, rank, 1.0)
+        for rank, (rule, _) in enumerate(applying, start=1)
+    ]
+
+
+def may_begin_work(text: str) -> bool:
+    """Tell whether a question may be what somebody is about to do: "how do I", "add a", and no "why is"."""
+    words = text[:MAX_OPENING].casefold().split()
+    return bool(words) and (words[0] not in _ASKING or not _INTENDING.isdisjoint(words[1:4]))
+
+
+def rule_reason(text: str, title: str, question: str) -> str:
+    """Return why a text has a rule that applies to a question, such as "release"; "" if none does."""
+    from ragmem.domain.retrieval.rule_moment import moment_of_text  # noqa: PLC0415 - few questions need it
+    from ragmem.domain.retrieval.rule_scope import known_scopes_of  # noqa: PLC0415
+
+    moment = moment_of_text(question)
+    return next(filter(None, (scope.reason(moment) for scope in known_scopes_of(text, title))), "")
+
+
+def rules_for(
+    catalog: Catalog, moment: "Moment", *, projects: Sequence[str] | None, limit: int = MOST_RULES
+) -> list[tuple[Rule, str]]:
+    """Return the rules that apply to a moment, each with the reason: one of each memory, the latest first."""
+    found: dict[str, tuple[Rule, str]] = {}
+    for rule in catalog.rules.of(projects) if moment else ():
+        if rule.memory_id not in found and (reason := rule.scope.reason(moment)):
+            found[rule.memory_id] = rule, reason
+            if len(found) == limit:
+                break
+    return list(found.values())

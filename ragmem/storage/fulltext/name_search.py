@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ragmem.domain.text.words import fold_words
-from ragmem.storage.fulltext.corpus import corpus_of, postings
+from ragmem.storage.fulltext.corpus import corpus_of, identities_of, postings
 from ragmem.storage.fulltext.terms import term_of
 from ragmem.storage.sql.database import Database, select_in
 
@@ -58,6 +58,34 @@ def find_memories_by_names(
                 connection, f"SELECT n, {_COLUMNS} FROM memories WHERE n IN ({{}})", possible
             )
         ]
+
+
+def find_chunks_by_names(
+    database: Database, names: Iterable[str], *, project: str, most: int
+) -> dict[str, list[str]]:
+    """Return name -> the chunks of a project that have all its words.
+
+    Names whose words more than `most` chunks have are absent, and those that nobody wrote. Raises
+    StoreDamagedError where the index is damaged.
+    """
+    wanted = {name: terms for name in names if (terms := frozenset(map(term_of, fold_words(name))))}
+    places: dict[str, list[int]] = {}
+    with database.read() as connection:
+        corpus = corpus_of(database, connection)
+        found = postings(connection, corpus, (term for terms in wanted.values() for term in terms))
+        searched = corpus.searched([project])
+        for name, terms in wanted.items():
+            rarest, *others = sorted((found[term][0] for term in terms), key=len)
+            for chunks in others:
+                if len(rarest) and len(chunks):
+                    # The fewer are sought among the more: a common word is in most chunks.
+                    nearest = np.minimum(np.searchsorted(chunks, rarest), len(chunks) - 1)
+                    rarest = rarest[chunks[nearest] == rarest]
+            having = rarest[searched[corpus.memory_of[rarest]]]
+            if 0 < len(having) <= most:
+                places[name] = having.tolist()
+        ids = identities_of(connection, corpus, sorted({place for some in places.values() for place in some}))
+    return {name: [ids[place][0] for place in some] for name, some in places.items()}
 
 
 def searched_memories(database: Database, ids: Iterable[str]) -> list[SearchedMemory]:

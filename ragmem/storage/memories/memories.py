@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from typing import NamedTuple
 
 import orjson
 
@@ -46,6 +47,15 @@ _UPSERT = (
     f"INSERT INTO memories ({', '.join(MEMORY_COLUMNS)}) VALUES ({', '.join('?' * len(MEMORY_COLUMNS))}) "
     f"ON CONFLICT (id) DO UPDATE SET {_UPDATE} RETURNING n"
 )
+
+
+class Place(NamedTuple):
+    """The source, the scope and the uri of a memory, of which its id is made."""
+
+    source: str
+    project: str
+    spec: str
+    uri: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,6 +246,13 @@ class Memories:
         """Return id -> uri of those that exist, without reading their texts."""
         return dict(self._database.select_in("SELECT id, uri FROM memories WHERE id IN ({})", ids))
 
+    def places(self, ids: Iterable[str]) -> dict[str, Place]:
+        """Return id -> where the memory comes from, of those that exist, without reading their texts."""
+        rows = self._database.select_in(
+            "SELECT id, source, project, spec, uri FROM memories WHERE id IN ({})", ids
+        )
+        return {row[0]: Place(*row[1:]) for row in rows}
+
     def resolve(self, prefix: str) -> Memory:
         """Return the one memory whose id starts with the prefix.
 
@@ -290,6 +307,15 @@ class Memories:
                 ids,
             )
         )
+
+    def extents(self, ids: Iterable[str]) -> dict[str, tuple[str, int]]:
+        """Return memory id -> the id of its first chunk, and the characters of its text."""
+        rows = self._database.select_in(
+            "SELECT m.id, c.id, (SELECT MAX(l.end_at) FROM chunks l WHERE l.memory = m.n)"
+            " FROM memories m JOIN chunks c ON c.memory = m.n AND c.position = 0 WHERE m.id IN ({})",
+            ids,
+        )
+        return {memory: (chunk, length) for memory, chunk, length in rows}
 
     def each(self, *, states: Sequence[State] = (), source: str | None = None) -> Iterator[Memory]:
         """Yield memories in the order of their ids, read in batches, so that writers may write meanwhile."""

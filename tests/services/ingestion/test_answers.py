@@ -264,6 +264,12 @@ class TestSilence:
         assert far.evidence["coverage"] == 0
         assert asked(filled, "koala naps", mode=mode).matches[0].memory.uri == "far"
 
+    def test_a_memory_of_the_named_day_answers_with_a_word_of_the_question(self, filled):
+        answer = asked(filled, "Which agenda did the regional board approve in the shade on 20 May 2026?")
+        assert answer.evidence["margin"] < 0
+        assert answer.matches[0].memory.uri == "far"
+        assert asked(filled, "Which agenda did the regional board approve in the shade?").matches == ()
+
     def test_a_question_in_other_words_is_answered(self, filled):
         assert found(filled, "how often do we call the bank again when it refuses")[0].startswith("gateway")
 

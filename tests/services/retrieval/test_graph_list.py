@@ -9,7 +9,8 @@ from ragmem.domain.model import Draft, Hit, Scope
 from ragmem.domain.secrets.redaction import DEFAULT
 from ragmem.services.ingestion.classify import classify_draft
 from ragmem.services.ingestion.index import index, record_of
-from ragmem.services.retrieval.graph_list import HUB, graph_list
+from ragmem.services.retrieval.graph_list import HUB, graph_list, hop_list
+from ragmem.services.retrieval.query import Question
 from ragmem.storage.fulltext.fulltext import search
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
@@ -57,10 +58,10 @@ def seeds(memory, *names, scores=()):
     return found
 
 
-def asked(memory, hits, *, question=QUESTION, limit=10):
+def asked(memory, hits, *, question=QUESTION, limit=10, find=graph_list):
     names = {identifier: name for name, identifier in ids(memory).items()}
     words = search(memory.catalog.database, question, limit=1, also=[hit.chunk_id for hit in hits])
-    found = graph_list(memory.catalog, memory.store, question, words=words, limit=limit, seeds=hits)
+    found = find(memory.catalog, memory.store, question, words=words, limit=limit, seeds=hits)
     assert [hit.rank for hit in found] == list(range(1, len(found) + 1))
     assert all(0 < hit.score <= 1 for hit in found)
     assert [hit.score for hit in found] == sorted((hit.score for hit in found), reverse=True)
@@ -160,3 +161,95 @@ def test_no_more_hits_than_asked_for(memory):
     fill(memory, {"start": START, **{f"answer-{n}": f"{ANSWER} Shift {n}." for n in range(5)}})
     assert len(asked(memory, seeds(memory, "start"), limit=3)) == 3
     assert asked(memory, seeds(memory, "start"), limit=0) == []
+
+
+def test_a_question_of_two_hops_is_asked_once_more_with_the_name(memory):
+    fill(memory, {"start": START, "answer": ANSWER, "noise": "The team meets Anna Berg on Mondays."})
+    assert asked(memory, seeds(memory, "start"), find=hop_list) == ["answer"]
+
+
+def test_a_second_hop_follows_a_name_that_only_the_texts_have(memory):
+    fill(
+        memory, {"start": START, "answer": "lighthouses answer for themselves; a team is behind each broker"}
+    )
+    assert asked(memory, seeds(memory, "start"), find=hop_list) == ["answer"]
+
+
+def test_the_chunk_that_answers_the_rest_comes_before_others_with_the_name(memory):
+    fill(
+        memory,
+        {
+            "start": START,
+            "paint": "Lighthouse: they painted it white in Genoa, with a red door and green windows.",
+            "answer": "Lighthouse: the broker for which the team of Marta Ruiz answers.",
+        },
+    )
+    assert asked(memory, seeds(memory, "start"), find=hop_list)[0] == "answer"
+
+
+def test_a_second_hop_stays_in_its_project_and_leaves_its_memory(memory):
+    fill(memory, {"start": START, "twin": "No name is in here."})
+    fill(memory, {"answer": ANSWER}, project="kiln")
+    assert asked(memory, seeds(memory, "start"), find=hop_list) == []
+
+
+def test_a_hub_leads_to_no_second_hop_but_a_rare_name_beside_it_does(memory):
+    crowd = {f"crowd-{n}": f"The team number {n} of Lighthouse answers." for n in range(HUB + 5)}
+    fill(
+        memory, {"start": f"{START} It runs on Cormorant.", "rare": "The team of Cormorant answers.", **crowd}
+    )
+    assert asked(memory, seeds(memory, "start"), limit=100, find=hop_list) == ["rare"]
+
+
+def test_a_name_in_the_question_or_no_name_is_no_second_hop(memory):
+    fill(memory, {"start": START, "plain": "the broker runs at night", "answer": ANSWER})
+    question = "which team answers for Lighthouse behind the checkout page"
+    assert asked(memory, seeds(memory, "start"), question=question, find=hop_list) == []
+    assert asked(memory, seeds(memory, "plain"), find=hop_list) == []
+    assert asked(memory, [], find=hop_list) == []
+    assert asked(memory, [Hit("unknown", "unknown", 1, 1.0)], find=hop_list) == []
+
+
+def test_a_second_hop_has_no_more_hits_than_asked_for(memory):
+    fill(memory, {"start": START, **{f"answer-{n}": f"{ANSWER} Shift {n}." for n in range(5)}})
+    assert len(asked(memory, seeds(memory, "start"), limit=3, find=hop_list)) == 3
+    assert asked(memory, seeds(memory, "start"), limit=0, find=hop_list) == []
+
+
+NOTES = {
+    "scanner": "The Kestrel scanner in the warehouse was built by Northwind Optics for the stocktaking.",
+    "firm": "Northwind Optics is led by Ines Falk since the merger, and sits in Bremen beside the harbour.",
+    **{f"lead-{n}": f"The warehouse team {n} is led by someone who changes each spring." for n in range(6)},
+}
+
+
+def leaders(open_memory, question, *, hops, **environ):
+    memory = open_memory(RAGMEM_STORE_BACKEND="lightrag", **environ)
+    fill(memory, NOTES)
+    names = {identifier: name for name, identifier in ids(memory).items()}
+    answer = memory.retrieval.ask(Question(question, limit=3))
+    assert (answer.evidence.get("hops_ms", 0.0) > 0) == hops
+    return [(names[match.memory.id], match.terms) for match in answer.matches]
+
+
+def test_a_question_finds_the_memory_that_its_first_answer_names(open_memory):
+    question = "Who leads the firm that built the scanner of the warehouse?"
+    (first, _), (second, terms), *_ = leaders(
+        open_memory, question, hops=True, RAGMEM_MODELS_BACKEND="minilm"
+    )
+    assert (first, second) == ("scanner", "firm")
+    assert terms["hops"] > 0
+    assert terms["hops_rank"] == 1
+
+
+@pytest.mark.parametrize(
+    ("question", "model"),
+    [
+        ("scanner warehouse firm", "minilm"),
+        ("Who leads the firm that built the scanner of the warehouse?", "fake"),
+    ],
+)
+def test_a_plain_question_and_a_model_that_takes_longer_are_asked_once(open_memory, question, model):
+    found = leaders(open_memory, question, hops=False, RAGMEM_MODELS_BACKEND=model)
+    assert found
+    assert not any("hops" in terms for _, terms in found)

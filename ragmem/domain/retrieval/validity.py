@@ -19,6 +19,14 @@ HINT = re.compile(
 )
 """Every statement of `validity` matches this; most sentences do not."""
 
+MAY_HAVE_ENDED = re.compile(
+    r"(?:\b(?:until|till|up to|from|between|bis|vom|von|zwischen|jusqu\w*|entre|hasta|fino|dal|at\u00e9|tot"
+    r"|van|\u0434\u043e|\u0441)\b|[\u81ea\u4ece\u5230]|\u307e\u3067|\u304b\u3089)[^\n]{0,60}(?:19|20)\d\d"
+    r"|(?:19|20)\d\d[^\n]{0,20}(?:\u307e\u3067|\u4e3a\u6b62)|\bformerly\b|\bused to\b",
+    re.IGNORECASE,
+)
+"""Every text of which a statement has ended at a known time, or "formerly", matches this; few others do."""
+
 FORMERLY = "formerly"
 """The label of what was so at some time: "we used to fire by hand"."""
 

@@ -13,8 +13,8 @@ from ragmem.domain.retrieval.scoring import ScoredMemory
 from ragmem.services.retrieval.sources import Search
 from ragmem.storage.memories.memories import Place
 
-STARTS = 20
-"""Number of best memories whose neighbours are looked up."""
+STARTS = 5
+"""Number of best memories whose neighbours are looked up; those of others reach no place that is shown."""
 
 NEXT, NEXT_BUT_ONE = 1.0, 0.9
 """Share of a memory's relevance that counts for its neighbours at each distance."""

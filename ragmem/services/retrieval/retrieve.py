@@ -118,10 +118,14 @@ def retrieve(
     """
     found = _extend(_Findings(search), VECTORS, nearest)
     hops_ms = 0.0
+    seeds: tuple[Hit, ...] | None = None
     for source in members:
         if source.follows:
-            found = _build_candidates(found)
-            search = replace(search, seeds=_seeds(found.candidates(), policy), words=found.lexical)
+            # All that follow start from the same ones: scoring takes longer than most sources.
+            if seeds is None:
+                found = _build_candidates(found)
+                seeds = _seeds(found.candidates(), policy)
+            search = replace(search, seeds=seeds, words=found.lexical)
         began = time.perf_counter()
         hits = source.find(search)
         if source is HOPS:

@@ -5,7 +5,7 @@ from dataclasses import field, replace
 from datetime import datetime
 from heapq import nlargest
 
-from ragmem.domain.model import Chunk, Match, Supersession
+from ragmem.domain.model import Match, Supersession
 from ragmem.domain.model.supersession import mark_outdated, replace_superseded
 from ragmem.domain.records.episodes import by_importance
 from ragmem.domain.records.records import RECORDS, type_of
@@ -325,7 +325,8 @@ def _above_floor(
             continue
         memory, candidate = memories[item.memory_id], item.candidate
         chunk = chunk_from(memory, rows[item.chunk_id][1])
-        relevance, told = _reread(item, chunk, found, formula.policy, near)
+        together = near.of(f"{memory.title}\n{chunk.heading}\n{chunk.text}") if near is not None else None
+        relevance, told = _reread(item, chunk.text, found, formula.policy, together)
         weight = by_importance(memory.metadata) if memory.source == RECORDS else 0.0
         outline = outlines[item.memory_id]
         aged = formula.terms(max(0.0, relevance + weight), outline.event_time, outline.kind)
@@ -341,17 +342,20 @@ def _above_floor(
 
 
 def _reread(
-    item: ScoredMemory, chunk: Chunk, found: CandidateSet, policy: Policy, near: Proximity | None
+    item: ScoredMemory, text: str, found: CandidateSet, policy: Policy, together: float | None
 ) -> tuple[float, dict[str, float]]:
-    """Return the relevance of a memory by the text of its best chunk, and what the text tells."""
-    relevance, code = item.relevance, code_share(chunk.text)
+    """Return the relevance of a memory by the text of its best chunk, and what the text tells.
+
+    `together` is its proximity to the question, None where that does not count.
+    """
+    relevance, code = item.relevance, code_share(text)
     if code and item.candidate is not None:
         _, relevance = relevances(item.candidate, found, policy, code=code)
         relevance = max(relevance, item.inherited)
-    if near is None:
+    if together is None:
         return relevance, {"code": code}
     # The syntax of a program, not its meaning, puts words next to each other.
-    proximity = (1 - code) * near.of(chunk.text)
+    proximity = (1 - code) * together
     return relevance + policy.proximity_weight * proximity, {"code": code, "proximity": proximity}
 
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from ragmem.domain.model import Match
 from ragmem.domain.retrieval.question import Query
 from ragmem.domain.retrieval.sentences import sentences_of
-from ragmem.domain.retrieval.validity import FORMERLY, HINT, Validity, validity
+from ragmem.domain.retrieval.validity import FORMERLY, HINT, MAY_HAVE_ENDED, Validity, validity
 from ragmem.domain.text.spans import Span
 from ragmem.services.retrieval.excerpts import answer_order
 
@@ -79,6 +79,9 @@ def _of_then(match: Match, query: Query, spans: Sequence[Span], *, weight: float
 
 
 def _of_now(match: Match, query: Query, now: datetime) -> Match:
+    # Ranking the sentences of a text takes a hundred times as long.
+    if not MAY_HAVE_ENDED.search(match.chunk.text):
+        return match
     best = next(_of_answers(match, query, now), None)
     text = match.chunk.text
     # "We no longer use it" tells of the state now.

@@ -37,6 +37,9 @@ from ragmem.storage.sql.rows import Outline, chunk_from
 COLLAPSE_DEPTH = 3
 """Factor by which more memories are read than the limit, because some of them say the same."""
 
+READ = 15
+"""Minimum number of memories that are read, because their texts change their order."""
+
 ONLY_DISCARDED = "only texts of the tier discard answer it; --all-tiers always searches them"
 
 ONLY_RULES = "nothing here answers it, but these rules apply to it"
@@ -256,7 +259,7 @@ def _matches(
         )
     formula = Formula(query, policy, now)
     # If many say the same, more are read to fill the answer.
-    wide = question.limit * COLLAPSE_DEPTH
+    wide = max(READ, question.limit * COLLAPSE_DEPTH)
     while True:
         leading, outlines = _top_candidates(catalog, question, scores, wide=wide, formula=formula)
         matches = _above_floor(catalog, leading, outlines, found, formula=formula)

@@ -6,19 +6,16 @@ reaches on the set that was left out.
 """
 
 import statistics
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import common
 from ranking_weights import FEWEST, TWINS
 from retrieval import Variant, changed, measure
 from retrieval_sets import RetrievalSet, folders_of_sets
-from vector_cache import VectorCache
+from vector_cache import open_with_cache, set_arguments
 
-from ragmem.api.memory import Ragmem
 from ragmem.services.retrieval.query import Policy
 
 VALUES: Mapping[str, Sequence[float]] = {
@@ -81,27 +78,19 @@ def rows_of(policy: Policy, sets: Mapping[str, Mapping[str, Any]]) -> list[list[
 
 
 def main() -> None:
-    parser = common.arguments(__doc__.splitlines()[0], data="../shared/eval")
-    parser.add_argument("--sets", help="only these, separated by commas")
-    parser.add_argument(
-        "--cache", type=Path, default=Path(tempfile.gettempdir()) / "ragmem-vectors", metavar="DIR"
-    )
+    parser = set_arguments(__doc__.splitlines()[0])
     options = parser.parse_args()
     options.graph, options.details = False, None
     wanted = options.sets.split(",") if options.sets else QUICK if options.quick else None
     about = common.machine()
     started = time.perf_counter()
     sets: dict[str, dict[str, Any]] = {}
-    with common.temporary_folder("models") as place:
-        memory = Ragmem.open(environ=common.environment(place), home=place, cwd=place)
+    with open_with_cache(options.cache) as (memory, cache):
         policy = memory.retrieval.policy()
-        cache = VectorCache(options.cache, memory.models.embedder)
         for folder in folders_of_sets(options.data):
             if wanted is None or folder.name in wanted:
                 chosen = RetrievalSet.read(folder)
                 sets |= measure(chosen, variants_of(policy), options, memory.models, cache, foreign=())
-        cache.close()
-        memory.close()
     if not any(row["with_gold"] >= FEWEST for row in sets.values()):
         raise SystemExit(f"no set of {options.data} has {FEWEST} questions")
     document = {

@@ -7,17 +7,15 @@ fitted ones, and with some that were fitted without this set and its twins. Rece
 graph come after these weights and are left out here.
 """
 
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from pathlib import Path
 
 import common
 import numpy as np
 from numpy.typing import NDArray
 from retrieval import build
 from retrieval_sets import RetrievalSet, folders_of_sets
-from vector_cache import CachedModels, VectorCache
+from vector_cache import CachedModels, open_with_cache, set_arguments
 
 from ragmem.api.memory import Ragmem
 from ragmem.config.settings import QuerySettings
@@ -141,18 +139,12 @@ def recall(asked: Sequence[Asked], weights: Weights, *, words: float = 1.0) -> f
 
 
 def main() -> None:
-    parser = common.arguments(__doc__.splitlines()[0], data="../shared/eval")
-    parser.add_argument("--sets", help="only these, separated by commas")
-    parser.add_argument(
-        "--cache", type=Path, default=Path(tempfile.gettempdir()) / "ragmem-vectors", metavar="DIR"
-    )
+    parser = set_arguments(__doc__.splitlines()[0])
     options = parser.parse_args()
     wanted = options.sets.split(",") if options.sets else QUICK if options.quick else None
     about = common.machine()
     found: dict[str, list[Asked]] = {}
-    with common.temporary_folder("models") as place:
-        memory = Ragmem.open(environ=common.environment(place), home=place, cwd=place)
-        cache = VectorCache(options.cache, memory.models.embedder)
+    with open_with_cache(options.cache) as (memory, cache):
         models = CachedModels(memory.models, cache)
         for folder in folders_of_sets(options.data):
             if wanted is None or folder.name in wanted:
@@ -160,8 +152,6 @@ def main() -> None:
                 cache.embed([query.text for query in chosen.queries], role="query")
                 found[folder.name] = questions_of(chosen, models)
                 common.tell(f"{folder.name}: {len(found[folder.name])} questions")
-        cache.close()
-        memory.close()
     used = {name: asked for name, asked in found.items() if len(asked) >= FEWEST}
     if not used:
         raise SystemExit(f"no set of {options.data} has {FEWEST} questions")

@@ -10,7 +10,6 @@ import json
 import math
 import random
 import statistics
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -21,7 +20,7 @@ from typing import Any
 import common
 from retrieval_budget import budget_means, budget_metrics
 from retrieval_sets import DEPTH, Query, RetrievalSet, folders_of_sets, means, metrics_of
-from vector_cache import CachedModels, VectorCache
+from vector_cache import CachedModels, VectorCache, open_with_cache, set_arguments
 
 from ragmem import backends
 from ragmem.api.memory import Ragmem
@@ -407,15 +406,7 @@ def compare(one: Path, other: Path) -> None:
 
 
 def main() -> None:
-    parser = common.arguments(__doc__.splitlines()[0], data="../shared/eval")
-    parser.add_argument("--sets", help="only these, separated by commas")
-    parser.add_argument(
-        "--cache",
-        type=Path,
-        default=Path(tempfile.gettempdir()) / "ragmem-vectors",
-        metavar="DIR",
-        help="where vectors are kept between runs",
-    )
+    parser = set_arguments(__doc__.splitlines()[0])
     parser.add_argument(
         "--graph",
         action=argparse.BooleanOptionalAction,
@@ -452,10 +443,8 @@ def main() -> None:
     about = common.machine()
     started = time.perf_counter()
     sets: dict[str, dict[str, Any]] = {}
-    with common.temporary_folder("models") as place:
-        memory = Ragmem.open(environ=common.environment(place), home=place, cwd=place)
+    with open_with_cache(options.cache) as (memory, cache):
         variants = grid(memory.retrieval.policy(), options.set or ())
-        cache = VectorCache(options.cache, memory.models.embedder)
         # Of all sets, so that a set is asked the same whatever others are measured in this run.
         every = [RetrievalSet.read(folder) for folder in folders_of_sets(options.data)]
         for chosen in (one for one in every if one.name in {folder.name for folder in folders}):
@@ -463,8 +452,6 @@ def main() -> None:
             asked = replace(chosen, queries=chosen.queries[:QUICK_QUERIES]) if options.quick else chosen
             sets |= measure(asked, variants, options, memory.models, cache, foreign=foreign)
         model = memory.models.embedder.model_id
-        cache.close()
-        memory.close()
     document = {
         "benchmark": "retrieval",
         "machine": about,

@@ -5,15 +5,13 @@ that none of them has, or nothing. Near misses are the questions of a set withou
 its people and subjects.
 """
 
-import tempfile
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
 
 import common
 from retrieval import build, foreign_questions
 from retrieval_sets import Query, RetrievalSet, folders_of_sets
-from vector_cache import CachedModels, VectorCache
+from vector_cache import CachedModels, open_with_cache, set_arguments
 
 from ragmem.api.memory import Ragmem
 from ragmem.services.retrieval.calibration import calibrate, calibration_for, is_due
@@ -76,26 +74,18 @@ def share(found: Counter[tuple[str, str]], sort: str, outcome: str) -> str:
 
 
 def main() -> None:
-    parser = common.arguments(__doc__.splitlines()[0], data="../shared/eval")
-    parser.add_argument("--sets", help="only these, separated by commas")
-    parser.add_argument(
-        "--cache", type=Path, default=Path(tempfile.gettempdir()) / "ragmem-vectors", metavar="DIR"
-    )
+    parser = set_arguments(__doc__.splitlines()[0])
     options = parser.parse_args()
     wanted = options.sets.split(",") if options.sets else QUICK if options.quick else SETS
     about = common.machine()
     every = [RetrievalSet.read(folder) for folder in folders_of_sets(options.data)]
     results: dict[str, Counter[tuple[str, str]]] = {}
-    with common.temporary_folder("models") as place:
-        memory = Ragmem.open(environ=common.environment(place), home=place, cwd=place)
-        cache = VectorCache(options.cache, memory.models.embedder)
+    with open_with_cache(options.cache) as (memory, cache):
         for chosen in (one for one in every if one.name in wanted):
             foreign = foreign_questions(chosen.name, every)
             cache.embed([query.text for query in (*chosen.queries, *foreign)], role="query")
             results[chosen.name] = outcomes(chosen, foreign, CachedModels(memory.models, cache))
             common.tell(f"{chosen.name}: {dict(results[chosen.name])}")
-        cache.close()
-        memory.close()
     if not results:
         raise SystemExit(f"none of the sets {', '.join(wanted)} is in {options.data}")
     results["all"] = sum(results.values(), Counter())

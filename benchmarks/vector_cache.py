@@ -1,15 +1,19 @@
 """Embedders that remember their vectors between runs, because a benchmark embeds the same texts each time."""
 
+import argparse
 import hashlib
 import re
 import sqlite3
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import common
 import numpy as np
 from numpy.typing import NDArray
 
+from ragmem.api.memory import Ragmem
 from ragmem.ports import Embedder, LanguageModel, Models, Role
 
 PROBE = "The deployment failed because the certificate of the staging host had expired."
@@ -104,3 +108,31 @@ class CachedModels:
 
     def close(self) -> None:
         """Leave the models open: they serve the next set as well."""
+
+
+def set_arguments(description: str) -> argparse.ArgumentParser:
+    """Return the arguments of a benchmark over retrieval sets: which ones, and where their vectors are."""
+    parser = common.arguments(description, data="../shared/eval")
+    parser.add_argument("--sets", help="only these, separated by commas")
+    parser.add_argument(
+        "--cache",
+        type=Path,
+        default=Path(tempfile.gettempdir()) / "ragmem-vectors",
+        metavar="DIR",
+        help="where vectors are kept between runs",
+    )
+    return parser
+
+
+@contextmanager
+def open_with_cache(folder: Path) -> Iterator[tuple[Ragmem, VectorCache]]:
+    """Open an empty memory, and the cache of its model's vectors in a folder."""
+    with (
+        common.temporary_folder("models") as place,
+        Ragmem.open(environ=common.environment(place), home=place, cwd=place) as memory,
+    ):
+        cache = VectorCache(folder, memory.models.embedder)
+        try:
+            yield memory, cache
+        finally:
+            cache.close()

@@ -20,6 +20,7 @@ from ragmem.domain.text.words import stem
 from ragmem.frozen import dataclass
 from ragmem.storage.code.code import SymbolPlace
 from ragmem.storage.code.word_index import WordIndex, word_index
+from ragmem.storage.fulltext.bm25 import K1, B
 from ragmem.storage.fulltext.terms import STOP_WORDS
 from ragmem.storage.home.catalog import Catalog
 
@@ -52,10 +53,6 @@ BEHIND: Sequence[re.Pattern[str]] = (
 
 PENALTY = 0.7
 """The factor of the score of a file for each of these."""
-
-K1 = 1.2
-B = 0.75
-"""Saturation and length normalization of BM25 (Robertson and Zaragoza, 2009), at their usual values."""
 
 MOST_WORDS = 24
 """Words of a question that are searched."""

@@ -13,7 +13,7 @@ from ragmem.domain.retrieval.time_questions import Event, TimeAsked, TimeQuestio
 from ragmem.domain.retrieval.whole_dates import whole_dates
 from ragmem.domain.secrets.redaction import Redactor, cover
 from ragmem.domain.text.spans import MAX_SELECTIVE, Span
-from ragmem.domain.text.words import fold_words, stem
+from ragmem.domain.text.words import fold_words, words_of
 from ragmem.frozen import dataclass
 from ragmem.services.retrieval.excerpts import find_secrets_near
 from ragmem.services.retrieval.output_fields import rfc3339
@@ -157,7 +157,7 @@ def _tells(said: str, above: frozenset[str], wanted: frozenset[str]) -> bool:
 
 
 def _stems(text: str) -> frozenset[str]:
-    return frozenset(map(stem, fold_words(text)))
+    return frozenset(words_of(text))
 
 
 def _held(wanted: frozenset[str], words: frozenset[str]) -> frozenset[str]:

@@ -60,14 +60,15 @@ def prefer_valid(matches: list[Match], query: Query, *, weight: float, now: date
     spans = [span for span in query.times if None not in span]
     if not asks_now and not spans:
         return matches
-    return [
-        match
-        if len(match.chunk.text) > LONGEST or not HINT.search(match.chunk.text)
-        else _of_then(match, query, spans, weight=weight, now=now)
-        if spans
-        else _of_now(match, query, now)
-        for match in matches
-    ]
+    # Ranking the sentences of a text takes a hundred times as long as this search.
+    hint = HINT if spans else MAY_HAVE_ENDED
+
+    def weighed(match: Match) -> Match:
+        if len(match.chunk.text) > LONGEST or not hint.search(match.chunk.text):
+            return match
+        return _of_then(match, query, spans, weight=weight, now=now) if spans else _of_now(match, query, now)
+
+    return list(map(weighed, matches))
 
 
 def _of_then(match: Match, query: Query, spans: Sequence[Span], *, weight: float, now: datetime) -> Match:
@@ -79,9 +80,6 @@ def _of_then(match: Match, query: Query, spans: Sequence[Span], *, weight: float
 
 
 def _of_now(match: Match, query: Query, now: datetime) -> Match:
-    # Ranking the sentences of a text takes a hundred times as long.
-    if not MAY_HAVE_ENDED.search(match.chunk.text):
-        return match
     best = next(_of_answers(match, query, now), None)
     text = match.chunk.text
     # "We no longer use it" tells of the state now.

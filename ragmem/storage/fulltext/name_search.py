@@ -1,14 +1,15 @@
 """The memories that may name something: those whose texts have all the words of a name."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from ragmem.domain.text.words import fold_words
-from ragmem.storage.fulltext.corpus import corpus_of, identities_of, postings
+from ragmem.storage.fulltext.corpus import Corpus, corpus_of, identities_of, postings
+from ragmem.storage.fulltext.segments import Array
 from ragmem.storage.fulltext.terms import term_of
-from ragmem.storage.sql.database import Database, select_in
+from ragmem.storage.sql.database import Connection, Database, select_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,17 +40,12 @@ def find_memories_by_names(
     whose words more than `most` memories have, those of them that were stored last are read. Raises
     StoreDamagedError where the index is damaged.
     """
-    wanted = {name: terms for name in names if (terms := frozenset(map(term_of, fold_words(name))))}
     possible: dict[int, list[str]] = {}
     with database.read() as connection:
         corpus = corpus_of(database, connection)
-        found = postings(connection, corpus, (term for terms in wanted.values() for term in terms))
         searched = corpus.searched(projects)
-        for name, terms in wanted.items():
-            rarest, *others = sorted((found[term][0] for term in terms), key=len)
-            for chunks in others:
-                rarest = np.intersect1d(rarest, chunks, assume_unique=True)
-            memories = np.unique(corpus.memory_of[rarest])
+        for name, chunks in _having_all_words(connection, corpus, names):
+            memories = np.unique(corpus.memory_of[chunks])
             for number in np.sort(corpus.numbers[memories[searched[memories]]])[-most:].tolist():
                 possible.setdefault(number, []).append(name)
         return [
@@ -68,24 +64,32 @@ def find_chunks_by_names(
     Names whose words more than `most` chunks have are absent, and those that nobody wrote. Raises
     StoreDamagedError where the index is damaged.
     """
-    wanted = {name: terms for name in names if (terms := frozenset(map(term_of, fold_words(name))))}
     places: dict[str, list[int]] = {}
     with database.read() as connection:
         corpus = corpus_of(database, connection)
-        found = postings(connection, corpus, (term for terms in wanted.values() for term in terms))
         searched = corpus.searched([project])
-        for name, terms in wanted.items():
-            rarest, *others = sorted((found[term][0] for term in terms), key=len)
-            for chunks in others:
-                if len(rarest) and len(chunks):
-                    # The fewer are sought among the more: a common word is in most chunks.
-                    nearest = np.minimum(np.searchsorted(chunks, rarest), len(chunks) - 1)
-                    rarest = rarest[chunks[nearest] == rarest]
-            having = rarest[searched[corpus.memory_of[rarest]]]
+        for name, chunks in _having_all_words(connection, corpus, names):
+            having = chunks[searched[corpus.memory_of[chunks]]]
             if 0 < len(having) <= most:
                 places[name] = having.tolist()
         ids = identities_of(connection, corpus, sorted({place for some in places.values() for place in some}))
     return {name: [ids[place][0] for place in some] for name, some in places.items()}
+
+
+def _having_all_words(
+    connection: Connection, corpus: Corpus, names: Iterable[str]
+) -> Iterator[tuple[str, Array]]:
+    """Yield the names that have words, each with the places of the chunks that have all of them."""
+    wanted = {name: terms for name in names if (terms := frozenset(map(term_of, fold_words(name))))}
+    found = postings(connection, corpus, (term for terms in wanted.values() for term in terms))
+    for name, terms in wanted.items():
+        rarest, *others = sorted((found[term][0] for term in terms), key=len)
+        for chunks in others:
+            if len(rarest) and len(chunks):
+                # The fewer are sought among the more: a common word is in most chunks.
+                nearest = np.minimum(np.searchsorted(chunks, rarest), len(chunks) - 1)
+                rarest = rarest[chunks[nearest] == rarest]
+        yield name, rarest
 
 
 def searched_memories(database: Database, ids: Iterable[str]) -> list[SearchedMemory]:

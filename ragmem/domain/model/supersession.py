@@ -32,7 +32,8 @@ MIN_NAME = 3
 
 def declared_references(metadata: Mapping[str, str], keys: Sequence[str]) -> tuple[str, ...]:
     """Return the ids, URIs and file names under any of the keys, each once."""
-    return tuple(dict.fromkeys(name for key in keys for name in _NAME.findall(metadata.get(key, ""))))
+    told = [metadata[key] for key in keys if key in metadata]
+    return tuple(dict.fromkeys(name for text in told for name in _NAME.findall(text)))
 
 
 def names(reference: str, memory: Memory) -> bool:

@@ -4,9 +4,8 @@
 """
 
 import re
-from collections.abc import Container
+from collections.abc import Container, Sequence
 from functools import cache
-from itertools import pairwise
 
 from ragmem.domain.text.words import words_of
 
@@ -17,20 +16,27 @@ FEWEST_WORDS = 5
 """A question of fewer words has no room for a second clause."""
 
 CLAUSE = frozenset(
-    "who whose whom which that where when dont où qui que qu'il cuyo cuya cuyos cuyas donde quien".split()
+    "who whose whom which that where dont où qui que qu'il cuyo cuya cuyos cuyas donde quien".split()
 )
-"""Words that begin a relative clause, unless they begin the question."""
+"""Words that begin a relative clause behind a noun with an article: "the company that". Without the article
+they ask ("in which file"), or join sentences ("I thought that")."""
+
+ARTICLES = frozenset(
+    "the a an der die das den dem des ein eine einen einem einer le la les l un une el los las una".split()
+)
+
+NEAR = 4
+"""Words before a relative clause among which the article of its noun stands."""
 
 GERMAN_CLAUSE = frozenset("der die das den dem dessen deren wo welche welcher welches welchen".split())
 """The same in German, where they are articles as well, and follow a comma."""
 
-PREPOSITIONS = frozenset("of by from in for behind with von vom des aus hinter de du par del por".split())
-"""Two links make a chain: "the head of the team behind the broker", "the head of Marta's team"."""
+PREPOSITIONS = frozenset("of by from behind von vom des aus hinter de du del".split())
+"""Two links make a chain: "the head of the team behind the broker", "the head of Marta's team". Those of
+places and times ("in", "for", "with") are in every other question, and tell nothing."""
 
-COMPARISON = frozenset(
-    "both same between either or beide derselbe dieselbe dasselbe derselben oder même ou mismo misma".split()
-)
-"""Words that compare two things."""
+COMPARISON = frozenset("both same beide derselbe dieselbe dasselbe derselben même misma mismo".split())
+"""Words that say that two things have one in common."""
 
 CONTRACTIONS = frozenset("it that what who how where here there he she let".split())
 """Words behind which 's is a verb; behind others it tells an owner."""
@@ -41,18 +47,28 @@ def needs_hops(question: str) -> bool:
     words = question.replace("\u2019", "'").split()
     if len(question) > LONGEST or len(words) < FEWEST_WORDS:
         return False
+    plain = [word.rstrip(",;?.!").lower() for word in words]
     chain = 0
-    for before, word in pairwise(words):
-        plain = word.rstrip(",;?.!").lower()
-        if plain in CLAUSE or plain in COMPARISON or (before[-1] == "," and plain in GERMAN_CLAUSE):
+    for at, (before, this) in enumerate(zip(words, plain[1:], strict=False), start=1):
+        if this in COMPARISON or (before[-1] == "," and this in GERMAN_CLAUSE):
+            return True
+        if (
+            this in CLAUSE
+            and plain[at - 1] not in PREPOSITIONS
+            and _has_article(plain[max(0, at - NEAR) : at])
+        ):
             return True
         owner, apostrophe, ending = before.partition("'")
         if apostrophe and owner and ending in {"", "s"} and owner.lower() not in CONTRACTIONS:
             if owner.islower():  # "the deputy's keys" describes the owner, "Marta's keys" names one
                 return True
             chain += 1
-        chain += plain in PREPOSITIONS
+        chain += this in PREPOSITIONS
     return chain > 1
+
+
+def _has_article(words: Sequence[str]) -> bool:
+    return any(word.partition("'")[0] in ARTICLES for word in words)
 
 
 FIRST_WORDS = frozenset(

@@ -19,6 +19,8 @@ MAX_WORDS = 24
 ENDING = "i"
 """What the stem of a word on -y ends with, while the word itself does not."""
 
+_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
+
 
 class Proximity:
     """The words of a question, to be compared with the texts of its candidates.
@@ -34,9 +36,10 @@ class Proximity:
         self._pairs = sum(map(min, self._weights, self._weights[1:]))
         stems = [word.removesuffix(ENDING) if len(word) > len(ENDING) else word for word in known]
         self._lengths = [len(word) for word in stems[:MAX_WORDS]]
-        # A word of another script has no boundary on its left.
-        choices = "|".join(f"({re.escape(word)})" for word in stems[:MAX_WORDS])
-        self._pattern = re.compile(rf"(?<![A-Za-z0-9])(?:{choices})", re.IGNORECASE) if stems else None
+        self._places = {word: n for n, word in reversed(list(enumerate(stems[:MAX_WORDS])))}
+        # Without groups, flags and a condition in front, the first letters decide where it is tried at all.
+        choices = "|".join(map(re.escape, stems[:MAX_WORDS]))
+        self._pattern = re.compile(choices) if stems else None
 
     def of(self, text: str) -> float:
         """Return the proximity of a text, 0..1.
@@ -46,7 +49,13 @@ class Proximity:
         """
         if self._pattern is None or not self._total:
             return 0.0
-        places = [(found.start(), (found.lastindex or 1) - 1) for found in self._pattern.finditer(text)]
+        text = text.lower()
+        places = [
+            (at, self._places[found[0]])
+            for found in self._pattern.finditer(text)
+            # A word of another script has no boundary on its left.
+            if not (at := found.start()) or text[at - 1] not in _LETTERS
+        ]
         window = self._best_window(places) / self._total
         return (window + self._following(places) / self._pairs) / 2 if self._pairs else window / 2
 

@@ -66,12 +66,8 @@ TEXT_NAMES = 32
 HOP_CHUNKS = 40
 """Maximum number of chunks that are read for the names in the starts, starting with the rarest names."""
 
-HOPS = 3
-"""Maximum number of names with which the question is asked once more: each costs an embedding."""
-
-PROMISING, BESIDE = 0.2, 0.4
-"""Minimum promise of such a name, and its minimum share of the best name's: without them twice as many are
-asked, and no more is found."""
+PROMISING = 0.2
+"""Minimum promise of the name with which the question is asked once more."""
 
 PLAIN = 0.3
 """Weight of a chunk without any of the words that the start lacks, when names are chosen: the answer may say
@@ -205,7 +201,7 @@ def hop_list(
     """Return the chunks that answer the rest of a question of two hops, best first; as `graph_list`.
 
     The names that one of the best seeds mentions, in the graph or with capitals, lead to the chunks that have
-    them. With the most promising names the question is asked once more: the name, and the words that the seed
+    them. With the most promising name the question is asked once more: the name, and the words that the seed
     lacks. A hit's score is in 0..1. It grows with the cosine that the chunk gains by the new question, so
     what was near to the old one gains nothing. Raises BackendError.
     """
@@ -221,7 +217,7 @@ def hop_list(
     read = {key: _PassageText(passage) for key, passage in passages(catalog.database, chunks).items()}
     having = words.rate(read).having
     best = max(seeds[0].score, 0.0)
-    hops: list[tuple[float, str, _Name, dict[str, float]]] = []
+    hops: list[tuple[float, Hit, _Name, dict[str, float]]] = []
     for hit in first:
         trust = (max(hit.score, 0.0) / best) ** 2 if best else 1.0
         begun, lacks = starts[hit.chunk_id], lacking[hit.chunk_id]
@@ -238,22 +234,20 @@ def hop_list(
                 added = (having.get(chunk, 0) & lacks).bit_count() / len(words.frequencies)
                 promise = max(promise, link * (PLAIN + min(1.0, added / ENOUGH)))
             if promise >= PROMISING:
-                hops.append((promise, hit.chunk_id, name, linked))
-    hops = sorted(hops, key=lambda hop: (-hop[0], hop[1], hop[2].flat))[:HOPS]
-    hops = [hop for hop in hops if hop[0] >= BESIDE * hops[0][0]]
-    reached = sorted({chunk for *_, linked in hops for chunk in linked})
-    before = store.similarities(question, reached) if reached else {}
-    rests = {
-        start: rest_of(question, frozenset(words_of(_PassageText(starts[start]).plain)), STOP_WORDS)
-        for start in {start for _, start, *_ in hops}
+                hops.append((promise, hit, name, linked))
+    if not hops:
+        return []
+    # Each name costs an embedding, and with three of them no more is found.
+    _, hit, name, linked = min(hops, key=lambda hop: (-hop[0], hop[1].chunk_id, hop[2].flat))
+    known = frozenset(words_of(_PassageText(starts[hit.chunk_id]).plain))
+    before = store.similarities(question, list(linked))
+    after = store.similarities(f"{name.entity} {rest_of(question, known, STOP_WORDS)}", list(linked))
+    found = {
+        chunk: min(1.0, gain)
+        for chunk in after.keys() & before.keys()
+        if (gain := NEARER * (after[chunk] - before[chunk]) + LINKED * linked[chunk]) > 0
     }
-    found: dict[str, float] = {}
-    for _, start, name, linked in hops:
-        after = store.similarities(f"{name.entity} {rests[start]}", list(linked))
-        for chunk in after.keys() & before.keys():
-            gain = NEARER * (after[chunk] - before[chunk]) + LINKED * linked[chunk]
-            found[chunk] = max(found.get(chunk, 0.0), min(1.0, gain))
-    ranked = sorted((chunk for chunk in found if found[chunk]), key=lambda chunk: (-found[chunk], chunk))
+    ranked = sorted(found, key=lambda chunk: (-found[chunk], chunk))
     return [
         Hit(chunk, read[chunk].passage.memory_id, rank, found[chunk])
         for rank, chunk in enumerate(ranked[:limit], start=1)

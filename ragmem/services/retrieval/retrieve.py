@@ -116,24 +116,22 @@ def retrieve(
 
     `nearest` are the hits of `vectors`.
     """
-    found = _extend(_Findings(search), VECTORS, nearest)
+    members = list(members)
+    # Comparing takes longer than most sources: it is done once for these, and once for those that follow.
+    first = {source: source.find(search) for source in members if not source.follows}
+    found = _extend(_Findings(search), {VECTORS: nearest, **first})
     hops_ms = 0.0
-    seeds: tuple[Hit, ...] | None = None
-    for source in members:
-        if source.follows:
-            # All that follow start from the same ones: scoring takes longer than most sources.
-            if seeds is None:
-                found = _build_candidates(found)
-                seeds = _seeds(found.candidates(), policy)
-            search = replace(search, seeds=seeds, words=found.lexical)
-        began = time.perf_counter()
-        hits = source.find(search)
-        if source is HOPS:
-            hops_ms = 1000 * (time.perf_counter() - began)
-        if hits:
-            found = _extend(found, source, hits)
-            if source.follows:
-                found = replace(found, leading=search.seeds[0].score)
+    if following := [source for source in members if source.follows]:
+        found = _build_candidates(found)
+        search = replace(search, seeds=_seeds(found.candidates(), policy), words=found.lexical)
+        lists = {}
+        for source in following:
+            began = time.perf_counter()
+            lists[source] = source.find(search)
+            if source is HOPS:
+                hops_ms = 1000 * (time.perf_counter() - began)
+        if any(lists.values()):
+            found = replace(_extend(found, lists), leading=search.seeds[0].score)
     return replace(_build_candidates(found).candidates(), hops_ms=hops_ms)
 
 
@@ -186,15 +184,15 @@ class _Findings:
         )
 
 
-def _extend(known: _Findings, source: Source, hits: Sequence[Hit]) -> _Findings:
-    """Return the findings with the hits of a source; the first source adds those of full text."""
-    search, hits = known.search, _filter_hits(known.search, hits)
-    lists = {source.name: hits}
+def _extend(known: _Findings, given: Mapping[Source, Sequence[Hit]]) -> _Findings:
+    """Return the findings with the hits of sources; the first one adds those of full text."""
+    search = known.search
+    lists = {source.name: _filter_hits(search, hits) for source, hits in given.items() if hits}
     lexical = known.lexical
-    new = {hit.chunk_id for hit in hits if hit.chunk_id not in known.owners}
+    new = {hit.chunk_id for one in lists.values() for hit in one if hit.chunk_id not in known.owners}
     if not known.hits:
         lexical = _by_words(search, new)
-        lists = {"text": lexical.hits, **lists}
+        lists = {"text": lexical.hits, VECTORS.name: (), **lists}
     elif lexical.rate is not None and (unrated := new - lexical.scores.keys()):
         more = lexical.rate(unrated)
         lexical = replace(
@@ -217,14 +215,14 @@ def _extend(known: _Findings, source: Source, hits: Sequence[Hit]) -> _Findings:
             **known.hits,
             **{name: {hit.chunk_id: hit for hit in reversed(one)} for name, one in lists.items()},
         },
-        speaking=(*known.speaking, source.name) if source.speaks else known.speaking,
+        speaking=(*known.speaking, *(one.name for one in given if one.speaks and one.name in lists)),
         chunks=chunks,
         owners=owners,
         lexical=lexical,
         changed={**known.changed, **dict.fromkeys(hit.memory_id for one in lists.values() for hit in one)},
     )
     if new or not known.hits:
-        found = _compare(found, {hit.chunk_id: hit.score for hit in hits} if source is VECTORS else {})
+        found = _compare(found, {hit.chunk_id: hit.score for hit in lists.get(VECTORS.name, ())})
     return found
 
 

@@ -5,7 +5,7 @@ from dataclasses import field, replace
 from datetime import datetime
 from heapq import nlargest
 
-from ragmem.domain.model import Match, Supersession
+from ragmem.domain.model import Chunk, Match, Supersession
 from ragmem.domain.model.supersession import mark_outdated, replace_superseded
 from ragmem.domain.records.episodes import by_importance
 from ragmem.domain.records.records import RECORDS, type_of
@@ -273,18 +273,38 @@ def _matches(
             break
         wide *= COLLAPSE_DEPTH
     candidates = {item.memory_id: item.candidate for item in leading}
+    shown = groups[: question.limit]
+    also = _further_chunks(catalog, [group.match for group in shown], candidates)
     return add_previous_versions(
         catalog,
         [
             replace(
                 group.match,
                 terms=_all_terms(group.match, candidates[group.match.memory.id], found),
+                also=also[group.match.memory.id],
                 duplicates=tuple(other.memory.id for other in group.duplicates),
                 elsewhere=group.elsewhere,
             )
-            for group in groups[: question.limit]
+            for group in shown
         ],
     )
+
+
+def _further_chunks(
+    catalog: Catalog, matches: Sequence[Match], candidates: Mapping[str, Candidate | None]
+) -> dict[str, tuple[Chunk, ...]]:
+    """Return memory id -> the chunks that are shown beside its best one."""
+    keys = {
+        match.memory.id: candidate.also if (candidate := candidates[match.memory.id]) else ()
+        for match in matches
+    }
+    rows = catalog.memories.chunks_by_id(key for some in keys.values() for key in some)
+    return {
+        match.memory.id: tuple(
+            chunk_from(match.memory, rows[key][1]) for key in keys[match.memory.id] if key in rows
+        )
+        for match in matches
+    }
 
 
 def _all_terms(match: Match, candidate: Candidate | None, found: CandidateSet) -> dict[str, float]:
@@ -316,10 +336,7 @@ def _above_floor(
 ) -> list[Match]:
     """Return the matches above the floor, with their texts and the terms of their scores."""
     memories = catalog.memories.get(item.memory_id for item in leading)
-    further = {item.memory_id: item.candidate.also if item.candidate else () for item in leading}
-    rows = catalog.memories.chunks_by_id(
-        key for item in leading for key in (item.chunk_id, *further[item.memory_id])
-    )
+    rows = catalog.memories.chunks_by_id(item.chunk_id for item in leading)
     query = found.query
     near = Proximity(found.frequencies) if query.is_interrogative or query.pasted_error else None
     matches = []
@@ -339,8 +356,7 @@ def _above_floor(
         named |= told | ({"importance": weight} if weight else {}) | aged
         if item.inherited and item.inherited >= aged["relevance"]:
             named["superseded"] = aged["score"]
-        also = tuple(chunk_from(memory, rows[key][1]) for key in further[item.memory_id] if key in rows)
-        matches.append(Match(memory, chunk, aged["score"], named, also=also))
+        matches.append(Match(memory, chunk, aged["score"], named))
     return matches
 
 

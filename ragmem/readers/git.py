@@ -10,7 +10,7 @@ from ragmem.frozen import dataclass
 TIMEOUT = 2.0
 """Seconds: a healthy repository answers in milliseconds, one on a dead network share never does."""
 
-_SETTINGS = (
+SETTINGS = (
     # The variable below says the same, and a wrapper around git may drop variables.
     "protocol.allow=never",
     "core.fsmonitor=false",
@@ -101,16 +101,16 @@ def output_of(
 ) -> bytes | None:
     """Return the output of a git command with `given` as its input; None where it fails. Never raises.
 
-    This is the only place that runs git. The folder may belong to others, so no program in its configuration
-    is run and no remote is reached. This holds for commands that neither write nor compare files of the
-    working folder: comparing runs the filters of .gitattributes, which no switch of git turns off. So
-    `status`, `diff-files` and `ls-files -m` must not be used here.
+    Only this module and services/sharing/git_commands.py run git. The folder may belong to others, so no
+    program in its configuration is run and no remote is reached. This holds for commands that neither write
+    nor compare files of the working folder: comparing runs the filters of .gitattributes, which no switch of
+    git turns off. So `status`, `diff-files` and `ls-files -m` must not be used here.
     """
-    overrides = [word for setting in _SETTINGS for word in ("-c", setting)]
+    overrides = [word for setting in SETTINGS for word in ("-c", setting)]
     try:
         done = subprocess.run(  # noqa: S603 - no shell, and the arguments are ours
             ["git", "--no-pager", *overrides, "-C", str(folder), *arguments],  # noqa: S607 - git is found by PATH
-            env=_environment(),
+            env=environment(),
             stdin=subprocess.DEVNULL if given is None else None,
             input=given,
             capture_output=True,
@@ -122,7 +122,8 @@ def output_of(
     return done.stdout
 
 
-def _environment() -> dict[str, str]:
+def environment() -> dict[str, str]:
+    """Return the variables for git: no program of a repository is run, and no remote is reached."""
     # GIT_DIR and the like, which git sets for hooks, would select another repository.
     environ = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     # A relative folder of PATH could be in the repository.

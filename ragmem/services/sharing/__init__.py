@@ -1,0 +1,1 @@
+"""Share memories with a team over the git remote of a project."""

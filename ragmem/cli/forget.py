@@ -72,6 +72,7 @@ def forget(
     stay, use `ragmem scrub`.
     """
     from ragmem.services.scrub.forget import refuse_large
+    from ragmem.services.sharing.review import own_shared
 
     if undo:
         if ids or source or project or ingest or purge or dry_run:
@@ -94,11 +95,16 @@ def forget(
             if not as_json and not quiet and sys.stdin.isatty():
                 _say(planned, None, purge=purge, as_json=False, quiet=False)
             _ask(planned, purge=purge)
+        shared = own_shared(memory.catalog, [*(one.id for one in planned.going), *planned.archived])
         if purge:
             done = memory.removal.purge(planned, allow_large=True, progress=bar)
         else:
             done = memory.removal.archive(planned, allow_large=True)
     _say(planned, done, purge=purge, as_json=as_json, quiet=quiet)
+    if shared and not (as_json or quiet):
+        named = " ".join(row.id[:12] for row in shared[:SHOWN])
+        tell(f"note: your team has {plural(len(shared), 'memory', 'memories')} of these; take back with:")
+        tell(f"  ragmem share withdraw {named}")
     return EXIT_FAILED if done.left else EXIT_OK
 
 

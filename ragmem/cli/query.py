@@ -385,7 +385,7 @@ def _origin(match: Match, redactor: Redactor) -> str:
     from ragmem.services.retrieval.supersessions import superseded_line
 
     memory = match.memory
-    place = memory.source
+    place = memory.provenance
     if told := document_place(memory.metadata):
         place += f": {redactor.redact(told)[0]}"
     if match.chunk.heading:

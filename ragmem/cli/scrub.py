@@ -78,6 +78,7 @@ def scrub(
     """Remove secrets, or any text, from everything that is stored."""
     from ragmem.services.scrub.scrub import is_large
     from ragmem.services.scrub.target import scrub_target
+    from ragmem.services.sharing.review import own_shared
 
     if regex and pattern is None:
         raise UsageError("--regex needs a PATTERN", hint="ragmem scrub --regex 'CUST-[0-9]{6}'")
@@ -102,7 +103,11 @@ def scrub(
                 _say_plan(planned, None, as_json=False, quiet=False)
             _ask(planned)
         done = memory.scrub.apply(what, planned, backups=backups, progress=bar)
+        shared = own_shared(memory.catalog, [one.id for one in planned.memories])
     _say_plan(planned, done, as_json=as_json, quiet=quiet)
+    if shared and not (as_json or quiet):
+        tell(f"note: your team has {plural(len(shared), 'memory', 'memories')} of these as they were")
+        tell("  the next `ragmem share push` withdraws what was changed; docs/share.md says what git keeps")
     return EXIT_FAILED if done.left else EXIT_OK
 
 

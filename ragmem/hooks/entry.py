@@ -138,6 +138,12 @@ def _run(run: Run) -> None:
     if heard.problem:
         run.log_outcome(heard.problem)
     _capture(run, happened)
+    if run.limits.shares and happened.tool in assistant.commands:
+        from ragmem.hooks import share
+
+        if actions := share.actions_after(happened):
+            told = share.start(actions, happened, data=run.data, state=run.state, environ=os.environ)
+            run.log_outcome("after git:", told)
     run.watch.may_end()
     _answer(run, happened)
     if happened.what == START and not spool.is_empty(run.data):

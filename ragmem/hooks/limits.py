@@ -12,10 +12,14 @@ if TYPE_CHECKING:
     Value = bool | float | str
 
 _TRUE = ("true", "yes", "on")
+_TABLES = ("hooks", "check", "share")
 
 
 class Limits:
-    """The keys of [hooks] (`config.settings.HooksSettings`); `checks`: [check] enabled."""
+    """The keys of [hooks] (`config.settings.HooksSettings`).
+
+    `checks`: [check] enabled; `shares`: [share] after_git.
+    """
 
     __slots__ = (
         "checks",
@@ -25,6 +29,7 @@ class Limits:
         "moments",
         "query_deadline_s",
         "research",
+        "shares",
         "start_chars",
         "write_deadline_s",
     )
@@ -38,7 +43,7 @@ class Limits:
         self.research = hook_defaults.RESEARCH
         self.moments = hook_defaults.MOMENTS
         self.drain_every_s = hook_defaults.DRAIN_EVERY_S
-        self.checks = False
+        self.checks = self.shares = False
 
 
 def is_disabled(environ: "Mapping[str, str]") -> bool:
@@ -66,15 +71,20 @@ def read_limits(config: str, environ: "Mapping[str, str]") -> Limits:
     tables = _tables(config)
     _lay_over(limits, tables.get("hooks", {}))
     _lay_environment_over(limits, environ)
-    checks = environ.get("RAGMEM_CHECK_ENABLED", "")
-    limits.checks = (
-        _switch(_value(checks) if checks else tables.get("check", {}).get("enabled", False)) is True
+    limits.checks = _is_on(environ.get("RAGMEM_CHECK_ENABLED", ""), tables.get("check", {}).get("enabled"))
+    limits.shares = _is_on(
+        environ.get("RAGMEM_SHARE_AFTER_GIT", ""), tables.get("share", {}).get("after_git")
     )
     return limits
 
 
+def _is_on(variable: str, value: "Value | None") -> bool:
+    """Tell whether a variable, or else a value of config.toml, turns something on."""
+    return _switch(_value(variable) if variable else value or False) is True
+
+
 def _lay_environment_over(limits: Limits, environ: "Mapping[str, str]") -> None:
-    names = (name for name in Limits.__slots__ if name != "checks")
+    names = (name for name in Limits.__slots__ if name not in ("checks", "shares"))
     texts = {name: environ.get(f"RAGMEM_HOOKS_{name.upper()}", "") for name in names}
     _lay_over(limits, {name: _value(text) for name, text in texts.items() if text})
 
@@ -100,7 +110,7 @@ def _tables(config: str) -> "dict[str, dict[str, Value]]":
             text = file.read(1_000_000).decode("utf-8", "replace")
     except OSError:  # usually there is none
         return {}
-    found: dict[str, dict[str, Value]] = {"hooks": {}, "check": {}}
+    found: dict[str, dict[str, Value]] = {name: {} for name in _TABLES}
     table = ""
     for raw in text.splitlines():
         line = raw.partition("#")[0].strip()
@@ -109,7 +119,7 @@ def _tables(config: str) -> "dict[str, dict[str, Value]]":
         elif table in found and line:
             name, _, value = line.partition("=")
             found[table][name.strip()] = _value(value.strip())
-        elif line.startswith(("hooks", "check")) and not table:
+        elif line.startswith(_TABLES) and not table:
             return _parse_toml(text)
     return found
 
@@ -122,7 +132,7 @@ def _parse_toml(text: str) -> "dict[str, dict[str, Value]]":
         tables = tomllib.loads(text)
     except ValueError:  # every other command reports it
         return {}
-    return {name: table for name in ("hooks", "check") if isinstance(table := tables.get(name), dict)}
+    return {name: table for name in _TABLES if isinstance(table := tables.get(name), dict)}
 
 
 def _value(text: str) -> "Value":

@@ -126,7 +126,7 @@ def _about(call: Call, memory: Memory) -> tuple[list[str], dict[str, Any]]:
     if memory.category.value != "none":
         said.append(memory.category.value)
     said += [
-        memory.source,
+        memory.provenance,
         call.project_label(memory.scope.project),
         one_line(memory.title, 120, redactor=call.redactor),
     ]

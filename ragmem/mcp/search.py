@@ -99,7 +99,7 @@ def search(call: Call) -> Result:
 def hit_lines(match: Match, question: str, *, project: str = "", redactor: Redactor) -> list[str]:
     """Return two lines for a match: its description, with the project if one is given, and an excerpt."""
     memory = match.memory
-    said = [f"[{memory.short_id}] {memory.event_time:%Y-%m-%d} {memory.kind.value} {memory.source}"]
+    said = [f"[{memory.short_id}] {memory.event_time:%Y-%m-%d} {memory.kind.value} {memory.provenance}"]
     if project:
         said.append(project)
     if place := document_place(memory.metadata):

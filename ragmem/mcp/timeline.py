@@ -69,7 +69,7 @@ def timeline(call: Call) -> Result:
         where = "" if alone or one.scope.project == USER else f" {call.project_label(one.scope.project)}"
         mark = " <- this one" if center is not None and one.id == center.id else ""
         lines.append(
-            f"  {_clock(one.event_time)}[{one.short_id}] {one.kind.value} {one.source}{where} | "
+            f"  {_clock(one.event_time)}[{one.short_id}] {one.kind.value} {one.provenance}{where} | "
             f"{one_line(one.title or one.uri, TITLE, redactor=call.redactor)}{mark}"
         )
     asked = call.projects_label(projects)

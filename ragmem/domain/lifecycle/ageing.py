@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from ragmem.domain.classification.signal import is_noise
-from ragmem.domain.model import State
+from ragmem.domain.model import SHARED, State
 from ragmem.domain.model.document_place import is_of_document
 from ragmem.domain.model.lifecycle import Decision, Entry, LifecyclePolicy, LifecycleState
 from ragmem.domain.sessions.transcript import counting_key
@@ -88,6 +88,11 @@ def protection_of(entry: Entry, policy: LifecyclePolicy) -> tuple[str, str]:
             entry.life is LifecycleState.PROVEN,
             "proven",
             "recalled in several sessions, or restored by hand: it no longer ages",
+        ),
+        (
+            entry.memory.source == SHARED,
+            "shared",
+            f"shared by {entry.memory.origin}, who can withdraw it",
         ),
         (
             is_of_document(entry.memory.metadata),

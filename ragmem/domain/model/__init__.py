@@ -37,6 +37,9 @@ NO_PROJECTS = frozenset({USER, UNASSIGNED})
 EPISODES = frozenset({"sessions", "transcripts", "conversations", "reflections"})
 """Sources that record events, session by session."""
 
+SHARED = "shared"
+"""The source of memories that other members have shared; they rank behind one's own and never last."""
+
 ID_LENGTH = 26
 """Characters of an id: 128 bits of sha256 in lower-case base32."""
 
@@ -146,6 +149,16 @@ class Memory:
     def short_id(self) -> str:
         """The id in short form, for people."""
         return self.id[:SHORT_ID_LENGTH]
+
+    @property
+    def origin(self) -> str:
+        """The member who has shared it; "" for one's own."""
+        return self.metadata.get("origin", "") if self.source == SHARED else ""
+
+    @property
+    def provenance(self) -> str:
+        """Where it comes from, for a line about it: its source, or "from" the member who has shared it."""
+        return f"from {self.origin}" if self.origin else self.source
 
 
 @dataclass(frozen=True, slots=True)

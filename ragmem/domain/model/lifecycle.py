@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Literal, NamedTuple
 
-from ragmem.domain.model import EPISODES, Category, Kind, Memory, Scope
+from ragmem.domain.model import EPISODES, SHARED, Category, Kind, Memory, Scope
 from ragmem.domain.model.document_place import is_of_document
 from ragmem.frozen import dataclass
 
@@ -157,10 +157,11 @@ class Entry:
     def is_protected(self) -> bool:
         """Tell whether it never expires by itself: decisions, a user's thoughts, and pinned memories.
 
-        What a person has not accepted is only protected by a pin.
+        What a person has not accepted, and what others have shared, is only protected by a pin.
         """
         lasting = self.memory.protected or self.type in PROTECTED_TYPES
-        return self.pinned or (lasting and not self.approval.is_withheld)
+        counts = not self.approval.is_withheld and self.memory.source != SHARED
+        return self.pinned or (lasting and counts)
 
     @property
     def session(self) -> str:
@@ -170,11 +171,13 @@ class Entry:
     def is_promoted(self, policy: "LifecyclePolicy") -> bool:
         """Tell whether people keep it, pin it or rate it good, or enough sessions recalled it.
 
-        What a person has not accepted never is.
+        What a person has not accepted never is; what others have shared is by a pin or a rating alone.
         """
         if self.approval.is_withheld:
             return False
         confirmed = self.pinned or self.curated or self.feedback > 0
+        if self.memory.source == SHARED:
+            return confirmed
         return confirmed or (self.sessions >= policy.promote_sessions and self.feedback >= 0)
 
     @property

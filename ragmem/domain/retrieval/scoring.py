@@ -60,6 +60,7 @@ class Policy:
     graph_weight: float = 0.3
     time_weight: float = 0.15
     expansion_weight: float = 0.3
+    shared_weight: float = 0.95
     abstain: bool = True
 
 

@@ -243,7 +243,7 @@ class Excerpt:
         title = " > ".join(path)
         if len(title) > MAX_TITLE:
             title = title[: MAX_TITLE - 1].rstrip() + "…"
-        said = f"[{memory.short_id}] {memory.event_time:%Y-%m-%d} {memory.source}"
+        said = f"[{memory.short_id}] {memory.event_time:%Y-%m-%d} {memory.provenance}"
         extent = "summary" if memory.summary else "in part" if in_part else ""
         return self._redactor.redact(
             " | ".join(filter(None, (said, self.note, title, self._place(), self._elsewhere, extent)))

@@ -10,7 +10,7 @@ from itertools import chain
 from ragmem.domain.classification.filler import Voice, classify_voice
 from ragmem.domain.classification.one_line import line_of, plain
 from ragmem.domain.lifecycle.changes import changes
-from ragmem.domain.model import EPISODES, USER, Category, Kind, Memory
+from ragmem.domain.model import EPISODES, SHARED, USER, Category, Kind, Memory
 from ragmem.domain.model.lifecycle import Entry, EntryType, LifecyclePolicy, explicit_type
 from ragmem.domain.records.record_types import RecordType
 from ragmem.domain.records.records import RECORDS
@@ -54,6 +54,9 @@ MOST_POINTS = 2
 MOST_FILES = 4
 """Maximum sessions, rules, and open points and further files of one session."""
 
+MOST_SHARED = 200
+"""Shared memories, the last to come in first, among which rules are looked for."""
+
 MOST_SENTENCES = 40
 """Sentences of a result among which one is chosen that explains it."""
 
@@ -93,7 +96,8 @@ class StartLine:
 
     def __str__(self) -> str:
         """Return the line with the memory's id and day."""
-        return f"- [{self.memory.short_id}] {self.memory.event_time:%Y-%m-%d} {self.text}\n"
+        said = f"from {self.memory.origin}: {self.text}" if self.memory.origin else self.text
+        return f"- [{self.memory.short_id}] {self.memory.event_time:%Y-%m-%d} {said}\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -331,6 +335,7 @@ def _rules(
     ids = promoted_ids(
         catalog.database, projects=place.projects, sources=kept, sessions=policy.promote_sessions
     )
+    ids = list(dict.fromkeys([*ids, *catalog.shared.latest_memories(place.projects, limit=MOST_SHARED)]))
     found = [
         entry
         for entry in catalog.lives.find_entries(ids, policy=policy).values()
@@ -338,13 +343,15 @@ def _rules(
     ]
     if not found:
         return []
-    untrue = {one.older for one in changes(found)}
+    # What others have shared makes nothing untrue by itself.
+    untrue = {one.older for one in changes([one for one in found if one.memory.source != SHARED])}
     rules = [entry for entry in found if entry.id not in untrue]
     nearness = near() if len(rules) > MOST_RULES else {}
     rules.sort(
         key=lambda entry: (
             entry.memory.scope.project == USER,
             not entry.pinned,
+            entry.memory.source == SHARED,
             -nearness.get(entry.id, 0.0),
             -entry.sessions,
             -entry.memory.event_time.timestamp(),
@@ -368,6 +375,8 @@ def _is_rule(entry: Entry, policy: LifecyclePolicy) -> bool:
         return False
     recorded = memory.source not in EPISODES and explicit_type(memory) is EntryType.DECISION
     recorded |= memory.source == HANDED_IN and memory.protected
+    # A person has let it in.
+    recorded |= memory.source == SHARED
     if not (recorded or entry.is_promoted(policy)):
         return False
     if memory.scope.project == USER:

@@ -10,7 +10,7 @@ from ragmem.domain.lifecycle.ageing import COLD, age
 from ragmem.domain.lifecycle.ageing import Reading as Judging
 from ragmem.domain.lifecycle.changes import Change, Links, Reading, changes, model_changes, reason_of
 from ragmem.domain.lifecycle.folds import Fold, contained, repeated_reports
-from ragmem.domain.model import State
+from ragmem.domain.model import SHARED, State
 from ragmem.domain.model.lifecycle import Action, Connection, Decision, Entry, LifecyclePolicy, LifecycleState
 from ragmem.domain.model.supersession import PERHAPS_OUTDATED
 from ragmem.domain.secrets.redaction import Redactor
@@ -120,6 +120,9 @@ def _changes(
             continue
         # What nobody has accepted hides nothing that counts.
         if newer.approval.is_withheld and not older.approval.is_withheld:
+            continue
+        # Their authors say what they replace, and a person what they replace of one's own.
+        if SHARED in {newer.memory.source, older.memory.source}:
             continue
         action: Action = "mark" if marks else "supersede"
         reason = reason_of(change, older, newer, redactor)

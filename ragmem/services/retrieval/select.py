@@ -5,7 +5,7 @@ from dataclasses import field, replace
 from datetime import datetime
 from heapq import nlargest
 
-from ragmem.domain.model import Chunk, Match, Supersession
+from ragmem.domain.model import SHARED, Chunk, Match, Supersession
 from ragmem.domain.model.supersession import mark_outdated, replace_superseded
 from ragmem.domain.records.episodes import by_importance
 from ragmem.domain.records.records import RECORDS, type_of
@@ -350,6 +350,8 @@ def _above_floor(
         weight = by_importance(memory.metadata) if memory.source == RECORDS else 0.0
         outline = outlines[item.memory_id]
         aged = formula.terms(max(0.0, relevance + weight), outline.event_time, outline.kind)
+        if memory.source == SHARED:
+            aged["score"] *= formula.policy.shared_weight
         if not formula.passes(aged):
             continue
         named = known_terms(candidate, found) if candidate is not None else {}

@@ -33,6 +33,9 @@ MEMORY_FIELDS: tuple[OutputField[Memory], ...] = (
     OutputField("full_id", str, lambda memory, _: memory.id, "3q7hn2zk5x4mcd2p6qwr7s2t3u"),
     OutputField("source", str, lambda memory, _: memory.source, "memory"),
     OutputField(
+        "origin", str, lambda memory, _: memory.origin, "", "The member who has shared it; empty for others."
+    ),
+    OutputField(
         "uri",
         str,
         lambda memory, _: memory.uri,

@@ -299,6 +299,7 @@ def _delete(tools: scrub.ScrubContext, ids: Sequence[str]) -> int:
         catalog.projects.forget_moves(gone)
         catalog.supersessions.forget(gone)
         catalog.injections.forget(gone)
+        catalog.shared.forget_texts(gone)
         catalog.gc_runs.forget_memories(gone)
         lexicon.forget_dead(connection)
         if gone:

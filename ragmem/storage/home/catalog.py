@@ -1,7 +1,8 @@
 """The catalog of one home: its parts around one database."""
 
+from functools import cached_property
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from ragmem.domain.secrets.redaction import DEFAULT, Redactor
 from ragmem.storage.activity.extractions import Extractions
@@ -30,6 +31,9 @@ from ragmem.storage.names.names import EntityNames
 from ragmem.storage.sql.database import Database
 from ragmem.storage.sql.migrations import Announce, migrate, silent
 from ragmem.storage.sql.sqlite import BUSY_TIMEOUT, SQLiteDatabase
+
+if TYPE_CHECKING:
+    from ragmem.storage.sharing.shared_records import SharedRecords
 
 
 class Catalog:
@@ -66,6 +70,13 @@ class Catalog:
         self.transcripts = Transcripts(self.database)
         self.connections = Connections(self.database)
         self.storing_runs = StoringRuns(self.database)
+
+    @cached_property
+    def shared(self) -> "SharedRecords":
+        """What members of a team have shared."""
+        from ragmem.storage.sharing.shared_records import SharedRecords  # noqa: PLC0415 - no question needs it
+
+        return SharedRecords(self.database)
 
     @classmethod
     def at(cls, home: Path, redactor: Redactor = DEFAULT, *, busy_timeout: float = BUSY_TIMEOUT) -> Self:

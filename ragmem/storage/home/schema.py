@@ -530,6 +530,58 @@ CREATE TABLE IF NOT EXISTS skill_drafts (
 ) WITHOUT ROWID;
 """
 
+# Records of a team, as members have shared them over git. They outlast the memories that are made of them.
+SHARING = """
+CREATE TABLE IF NOT EXISTS shared_records (
+  n INTEGER PRIMARY KEY,
+  project TEXT NOT NULL,
+  id TEXT NOT NULL,            -- sha256 of its bytes as they came
+  member TEXT NOT NULL,
+  kind TEXT NOT NULL,          -- memory, withdrawal, supersession, opaque
+  target TEXT NOT NULL,        -- the record that it withdraws, or says is replaced; empty for none
+  memory TEXT NOT NULL,        -- id of the memory that it was made of or became; empty for none
+  text_hash TEXT NOT NULL,     -- of the memory in it
+  verdict TEXT NOT NULL,       -- verified, unsigned, unknown
+  approval TEXT NOT NULL,      -- as that of memories
+  withdrawn INTEGER NOT NULL DEFAULT 0,
+  pushed INTEGER NOT NULL DEFAULT 0,  -- 1: it was seen on the remote
+  seen_at INTEGER NOT NULL,
+  body TEXT NOT NULL,          -- JSON, without what was removed from it on its way in, or since
+  body_hash TEXT NOT NULL,     -- of the body as it was written; it differs once a scrub has changed it
+  UNIQUE (project, id)
+);
+CREATE INDEX IF NOT EXISTS shared_records_by_member ON shared_records (project, member, kind);
+CREATE INDEX IF NOT EXISTS shared_records_by_target ON shared_records (target) WHERE target <> '';
+CREATE INDEX IF NOT EXISTS shared_records_by_memory ON shared_records (memory) WHERE memory <> '';
+
+-- Which shared memory replaces which, by ids of records; statement: the record that says so.
+CREATE TABLE IF NOT EXISTS shared_supersessions (
+  project TEXT NOT NULL,
+  older TEXT NOT NULL,
+  newer TEXT NOT NULL,
+  statement TEXT NOT NULL,
+  PRIMARY KEY (project, older, newer, statement)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS shared_supersessions_by_newer ON shared_supersessions (project, newer);
+
+CREATE TABLE IF NOT EXISTS share_members (
+  project TEXT NOT NULL,
+  member TEXT NOT NULL,
+  keys TEXT NOT NULL,          -- JSON: the keys that count as theirs, the first one was seen first
+  muted INTEGER NOT NULL DEFAULT 0,
+  PRIMARY KEY (project, member)
+) WITHOUT ROWID;
+
+-- Up to which commit a member's history was taken in.
+CREATE TABLE IF NOT EXISTS share_heads (
+  project TEXT NOT NULL,
+  member TEXT NOT NULL,
+  head TEXT NOT NULL,
+  seen_at INTEGER NOT NULL,
+  PRIMARY KEY (project, member)
+) WITHOUT ROWID;
+"""
+
 _OF_FIRST_RELEASE = frozenset({"meta", "memories", "chunks", "files", "projects", "log"})
 """Tables that a home without an application id must have to be known as one; they were never renamed."""
 
@@ -577,6 +629,7 @@ CATALOG = Schema(
         Migration(12, "languages", (), index_other_languages, reads_without=True),
         Migration(13, "code words", statements_of(CODE_WORDS), reads_without=True),
         Migration(14, "names once", statements_of(NAMES_ONCE), reads_without=True),
+        Migration(15, "sharing", statements_of(SHARING), reads_without=True),
     ),
     stamped=_read_version,
     stamp=_write_version,

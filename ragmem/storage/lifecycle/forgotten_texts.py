@@ -7,6 +7,7 @@ purged text is kept. Each has one row in the catalog's table `meta`.
 from collections.abc import Iterable
 
 from ragmem.domain.model import UNASSIGNED, USER, Memory, Scope, digest, memory_id
+from ragmem.ports.principal import owner_of
 from ragmem.storage.sql import meta
 from ragmem.storage.sql.database import Connection, select_in
 
@@ -15,7 +16,10 @@ _PURGE = "purge_unfinished"
 
 
 def _key(memory: Memory, project: str = "") -> str:
-    return _KEY + digest("forgotten", project or memory.scope.project, memory.content_hash)
+    place = project or memory.scope.project
+    # What one member of a team has forgotten, another may keep.
+    owner = owner_of(place)
+    return _KEY + digest("forgotten", place, memory.content_hash, *([owner] if owner else []))
 
 
 def _keys(memory: Memory) -> list[str]:
@@ -38,13 +42,14 @@ def remember_forgotten(connection: Connection, memories: Iterable[Memory], run: 
 
 def find_forgotten(connection: Connection, memories: Iterable[Memory]) -> set[str]:
     """Return the ids of the memories whose text was forgotten in their project."""
+    found: set[str] = set()
+    # Most homes have forgotten nothing, and each key is a hash.
+    if not _any(connection):
+        return found
     keys: dict[str, list[str]] = {}
     for memory in memories:
         for key in _keys(memory):
             keys.setdefault(key, []).append(memory.id)
-    found: set[str] = set()
-    if not keys or not _any(connection):
-        return found
     for (key,) in select_in(connection, "SELECT key FROM meta WHERE key IN ({})", keys):
         found.update(keys[key])
     return found

@@ -5,6 +5,7 @@ from typing import Any
 
 import orjson
 
+from ragmem.storage.sharing.shared_records import move_shared
 from ragmem.storage.sql.batches import batches, marks
 from ragmem.storage.sql.database import Connection, Database
 from ragmem.storage.sql.machine_id import prefix_of
@@ -57,6 +58,7 @@ def adopt(database: Database, former: str, project: str) -> None:
             (former, project),
         )
         connection.execute("UPDATE code_roots SET project = ? WHERE project = ?", (project, former))
+        move_shared(connection, former, project)
         for table in _TOLD:
             connection.execute(f"UPDATE {table} SET project = ? WHERE project = ?", (project, former))
 

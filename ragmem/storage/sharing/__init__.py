@@ -1,0 +1,1 @@
+"""Shared records of a team in the catalog, and what is known of its members."""

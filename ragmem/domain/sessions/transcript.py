@@ -11,6 +11,9 @@ from ragmem.frozen import dataclass
 SOURCE = "transcripts"
 """The source of all transcripts."""
 
+ENTIRE = "entire:"
+"""The beginning of the name of a transcript that Entire has kept in a repository, which is no path."""
+
 QUESTION_LABEL = "User:"
 ANSWER_LABEL = "Assistant:"
 ADDED_LABEL = "The user added:"

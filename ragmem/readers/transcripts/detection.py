@@ -19,12 +19,17 @@ _READABLE = {one: one.session_format or one.session_name for one in load_assista
 ASSISTANTS = tuple(one.session_name for one in _READABLE)
 """The assistants whose sessions can be read, by their names in memories."""
 
+EXPORTS = ("specstory",)
+"""Formats of programs that export the sessions of any assistant."""
+
 MOST_RECORDS = 200
 """Records to examine: some transcripts begin with dozens that do not show their format."""
 
 
 def find_session_format(assistant: str) -> Format:
-    """Return the format of an assistant's session files."""
+    """Return the format of an assistant's session files, or of an export."""
+    if assistant in EXPORTS:
+        return find_format(assistant)
     return find_format(next(name for one, name in _READABLE.items() if one.session_name == assistant))
 
 
@@ -34,7 +39,7 @@ def _formats() -> Mapping[str, Format]:
 
 
 def assistant_of(path: Path, head: bytes) -> str | None:
-    """Return the assistant of a transcript that begins with these bytes; None for an unknown one.
+    """Return the assistant, or the export, of a transcript that begins with these bytes; None for neither.
 
     The content determines the format. The path decides between assistants of one format, and between formats
     where the beginning is short or unusual.
@@ -44,6 +49,8 @@ def assistant_of(path: Path, head: bytes) -> str | None:
             (_assistant_by_place(path, name) for name, one in _formats().items() if one.is_database(path)),
             None,
         )
+    if exported := next((name for name in EXPORTS if find_format(name).is_document(path, head)), ""):
+        return exported
     records = _records(head)
     found = next(filter(None, map(_format_of_record, records)), "")
     if found:

@@ -11,7 +11,7 @@ from ragmem.domain.secrets.redaction import Redactor
 from ragmem.domain.sessions.transcript import Exchange
 from ragmem.frozen import dataclass
 from ragmem.readers.files import ReadError, Reason
-from ragmem.readers.transcripts.detection import ASSISTANTS, assistant_of, find_session_format
+from ragmem.readers.transcripts.detection import ASSISTANTS, EXPORTS, assistant_of, find_session_format
 from ragmem.readers.transcripts.exchange_builder import ExchangeBuilder
 from ragmem.readers.transcripts.format import SQLITE, RecordReader
 from ragmem.readers.transcripts.lines import lines
@@ -62,7 +62,7 @@ def read(
         with path.open("rb") as file:
             head = file.read(HEAD_BYTES)
             name = assistant or assistant_of(path, head) or ""
-            if name not in ASSISTANTS:
+            if name not in (*ASSISTANTS, *EXPORTS):
                 raise ReadError(path, Reason.FORMAT, "it is not a transcript of " + ", ".join(ASSISTANTS))
             known = find_session_format(name)
             if head.startswith(SQLITE):

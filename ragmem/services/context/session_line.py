@@ -9,14 +9,15 @@ MOST_ASKED = 80
 
 
 def session_line(memory: Memory, redactor: Redactor) -> str:
-    """Return assistant, session, branch, commits and question of an exchange; "" for any other memory.
+    """Return assistant, session, author, branch, commits and question of an exchange; "" for others.
 
     The question stands there unless it is the title.
     """
     told = memory.metadata
     if not told.get("assistant") or not told.get("session"):
         return ""
-    parts = [f"{told['assistant']} session {told['session'][:SHORT_ID_LENGTH]}"]
+    author = f" of {told['author']}" if told.get("author") else ""
+    parts = [f"{told['assistant']} session {told['session'][:SHORT_ID_LENGTH]}{author}"]
     if branch := told.get("branch"):
         parts.append(f"branch {branch}")
     if commits := [one for one in told.get("commits", "").split(", ") if one]:

@@ -15,12 +15,13 @@ from ragmem.domain.secrets.redaction import Redactor
 from ragmem.errors import SourceError
 from ragmem.readers.commit_dates import CommitDates
 from ragmem.readers.dates import Changed
-from ragmem.readers.discover import Discovery, discover, is_named
+from ragmem.readers.discover import FOLDER, Discovery, discover, is_named
 from ragmem.readers.exclusions import Exclusions
 from ragmem.readers.failures import failure
 from ragmem.readers.fields import as_tags
 from ragmem.readers.files import ReadError, Reason, read_text, show
 from ragmem.readers.read_result import ReadResult
+from ragmem.readers.roots import GIT
 from ragmem.readers.scope import ProjectFinder
 
 if TYPE_CHECKING:
@@ -116,6 +117,24 @@ def find_files(
     return add_imports(
         discovery, spec, home=home, max_bytes=settings.seed.max_file_bytes, is_left_out=is_left_out
     )
+
+
+def find_checkouts(
+    spec: SourceSpec, *, home: Path, settings: Settings, repositories: RepositoryFinder
+) -> list[Path]:
+    """Return the repositories of a source whose globs end in `/.git`, sorted."""
+    # The shipped list excludes `.git`, for the files in it.
+    exclude = tuple(one for one in settings.exclude if one.rstrip("/") != GIT)
+    found = discover(
+        spec,
+        home=home,
+        exclude=exclude,
+        rooted=dict(_project_list(settings)),
+        beyond=home,
+        repositories=repositories.of(spec),
+    )
+    folders = (one.path for one in found.skipped if one.reason == FOLDER)
+    return sorted({path.parent for path in (*found.files, *folders) if path.name == GIT})
 
 
 def files_of_folder(
@@ -238,7 +257,7 @@ def read_drafts(
 ) -> tuple[list[Draft], list[str]]:
     """Return the drafts in the text of a file, and warnings; never raises for any text."""
     # A document that arrives as text in the inbox, such as a CSV file, is read as text.
-    name = "markdown" if spec.reader in {"documents", "transcripts"} else spec.reader
+    name = "markdown" if spec.reader in {"documents", "transcripts", "checkpoints"} else spec.reader
     read: Reader = importlib.import_module(f"ragmem.readers.{name}").read
     drafts, warnings = read(path, text, spec, changed=changed, scope=scope, redactor=settings.redactor)
     return [_add_tags(draft, path, settings) for draft in drafts], warnings

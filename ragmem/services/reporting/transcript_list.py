@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from ragmem.config.settings import Settings
+from ragmem.config.settings import REPOSITORY, Settings
 from ragmem.domain.sessions.transcript import SOURCE
 from ragmem.readers.files import show
 from ragmem.services.ingestion.source import datetime_of, find_files
@@ -48,7 +48,8 @@ def transcript_states(catalog: Catalog, settings: Settings, *, home: Path) -> Tr
     known = {one.path for one in seen}
     unread = []
     for spec in settings.sources.values():
-        if spec.reader != SOURCE:
+        # What lies in a repository is not deleted by an assistant.
+        if spec.reader != SOURCE or any(glob.startswith(REPOSITORY) for glob in spec.globs):
             continue
         for path in find_files(spec, home=home, settings=settings).files:
             if show(path) in known:

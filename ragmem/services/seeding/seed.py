@@ -75,8 +75,16 @@ def seed(
     chosen = select_sources(settings, sources)
     report = SeedReport(dry_run=dry_run)
     projects = project_finder(catalog, home=home)
+    repositories = RepositoryFinder(home, settings)
     streams = TranscriptSeeder(
-        catalog, settings, home=home, projects=projects, now=now, progress=progress, on_recent=on_recent
+        catalog,
+        settings,
+        home=home,
+        projects=projects,
+        repositories=repositories,
+        now=now,
+        progress=progress,
+        on_recent=on_recent,
     )
     specs = streams.seed(chosen, report, explain=explain, anew=rebuild)
     exists = catalog.exists()
@@ -87,7 +95,6 @@ def seed(
         left = _take_up(catalog, open_store, rebuild=rebuild, progress=progress)
     elif exists:
         report.resumed = len(catalog.memories.ids(states=[State.PENDING]))
-    repositories = RepositoryFinder(home, settings)
     found = [
         (spec, find_files(spec, home=home, settings=settings, repositories=repositories)) for spec in specs
     ]

@@ -1,4 +1,4 @@
-"""Seed from the transcripts of assistants: newest first, streamed, on several cores."""
+"""Seed from transcripts, of assistants or in repositories: newest first, streamed, on several cores."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -11,15 +11,23 @@ from ragmem.config.settings import Settings, SourceSpec
 from ragmem.domain.sessions.transcript import SOURCE
 from ragmem.readers.files import show
 from ragmem.readers.scope import ProjectFinder
-from ragmem.services.ingestion.classify import ClassifiedMemory
-from ragmem.services.ingestion.ingest import Change
-from ragmem.services.ingestion.source import NANOSECONDS, find_files
+from ragmem.readers.transcripts.specstory import session_of
+from ragmem.services.ingestion.source import NANOSECONDS, RepositoryFinder, find_files
 from ragmem.services.processes.progress import Progress
 from ragmem.services.processes.worker_pool import WorkerPool, cpu_count
 from ragmem.services.seeding.files import UNREADABLE
-from ragmem.services.seeding.report import Decision, Problem, SeedReport, StreamReport, Tally
-from ragmem.services.transcripts.transcripts import capture, is_current, rules_of, size_and_time
-from ragmem.services.transcripts.writer import CaptureObserver, CaptureResult
+from ragmem.services.seeding.report import SeedReport, StreamReport, Tally
+from ragmem.services.seeding.stream_counts import CountObserver, add_result
+from ragmem.services.transcripts.origin import CHECKPOINTS
+from ragmem.services.transcripts.own_sessions import OwnSessions
+from ragmem.services.transcripts.transcripts import (
+    capture,
+    is_current,
+    keep_as_read,
+    rules_of,
+    size_and_time,
+)
+from ragmem.services.transcripts.writer import CaptureResult
 from ragmem.storage.activity.transcripts import Transcript
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.memories.files import SeenFile
@@ -36,6 +44,11 @@ MIN_PARALLEL = 16_000_000
 
 MAX_WORKERS = 4
 """Processes that classify; the one that reads cannot keep more of them busy."""
+
+
+def pool_for(size: int) -> WorkerPool:
+    """Return the processes that classify the exchanges of so many bytes."""
+    return WorkerPool(min(cpu_count(), MAX_WORKERS) if size > MIN_PARALLEL else 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +72,7 @@ class TranscriptSeeder:
     _: KW_ONLY
     home: Path
     projects: ProjectFinder
+    repositories: RepositoryFinder
     now: datetime
     progress: Progress
     on_recent: Callable[[], None] | None = None
@@ -66,6 +80,10 @@ class TranscriptSeeder:
     _read: int = field(default=0, init=False)
     _total: int = field(default=0, init=False)
     _began: float = field(default=0.0, init=False)
+    _own: OwnSessions = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._own = OwnSessions(self.catalog, self.settings, home=self.home)
 
     def seed(
         self, specs: Sequence[SourceSpec], report: SeedReport, *, explain: bool, anew: bool
@@ -77,12 +95,18 @@ class TranscriptSeeder:
         compares sizes and times. With `anew` everything is read again.
         """
         others = []
+        streamed = StreamReport()
         for spec in specs:
             if spec.reader == SOURCE:
-                report.streamed = report.streamed or StreamReport()
-                self._seed(spec, report, report.streamed, explain=explain, anew=anew)
+                self._seed(spec, report, streamed, explain=explain, anew=anew)
+            elif spec.reader == CHECKPOINTS:
+                self._seed_checkpoints(spec, report, streamed, explain=explain, anew=anew)
             else:
                 others.append(spec)
+                continue
+            # Most homes have none of the sessions that lie in repositories.
+            if spec.name == SOURCE or report.tallies[-1].files:
+                report.streamed = streamed
         return others
 
     def _seed(
@@ -90,7 +114,7 @@ class TranscriptSeeder:
     ) -> None:
         tally = Tally(spec.name)
         report.tallies.append(tally)
-        discovery = find_files(spec, home=self.home, settings=self.settings)
+        discovery = find_files(spec, home=self.home, settings=self.settings, repositories=self.repositories)
         report.skip(tally, discovery.skipped)
         tally.files = len(discovery.files)
         files = self._newest_first(discovery.files, anew=anew)
@@ -100,7 +124,7 @@ class TranscriptSeeder:
             if not file.left:
                 tally.found += file.known
                 tally.unchanged += file.known
-        wanted = [file for file in files if file.left]
+        wanted = [file for file in files if file.left and not self._is_own(file, report)]
         total = sum(file.left for file in wanted)
         self._read, self._total = 0, total
         if report.dry_run and not explain:
@@ -109,7 +133,7 @@ class TranscriptSeeder:
             return
         self._began = time.perf_counter()
         self.progress.begin("newest first", total, unit="bytes")
-        with WorkerPool(min(cpu_count(), MAX_WORKERS) if total > MIN_PARALLEL else 1) as pool:
+        with pool_for(total) as pool:
             for file in wanted:
                 try:
                     self._capture(file, pool, tally, report, streamed, explain=explain)
@@ -118,6 +142,33 @@ class TranscriptSeeder:
                     pool.workers = 1
                     self._capture(file, pool, tally, report, streamed, explain=explain)
         streamed.seconds += time.perf_counter() - self._began
+
+    def _is_own(self, file: _File, report: SeedReport) -> bool:
+        """Tell whether a file is an export of a session that is read from its own transcript."""
+        session = session_of(file.path)
+        if not session or not self._own.reads(session):
+            return False
+        if not report.dry_run:
+            keep_as_read(self.catalog, self.settings, file.path, session=session, now=self.now)
+        return True
+
+    def _seed_checkpoints(
+        self, spec: SourceSpec, report: SeedReport, streamed: StreamReport, *, explain: bool, anew: bool
+    ) -> None:
+        from ragmem.services.seeding.checkpoints import CheckpointSeeder  # noqa: PLC0415 - few repositories have any
+
+        seeder = CheckpointSeeder(
+            self.catalog,
+            self.settings,
+            home=self.home,
+            projects=self.projects,
+            repositories=self.repositories,
+            own=self._own,
+            pool_for=pool_for,
+            now=self.now,
+            progress=self.progress,
+        )
+        seeder.seed(spec, report, streamed, explain=explain, anew=anew)
 
     def _capture(
         self,
@@ -130,7 +181,12 @@ class TranscriptSeeder:
         explain: bool,
     ) -> None:
         observer = _ProgressObserver(
-            tally, report, self.progress, before=streamed.exchanges, explain=explain, on_bytes=self._count
+            tally,
+            report,
+            explain=explain,
+            progress=self.progress,
+            before=streamed.exchanges,
+            on_bytes=self._count,
         )
         done = capture(
             self.catalog,
@@ -147,7 +203,7 @@ class TranscriptSeeder:
         self.progress.advance(
             max(0, file.left - observer.advanced), told=f"{observer.before + observer.exchanges:,} exchanges"
         )
-        _note(done, tally, report, streamed)
+        add_result(done, tally, report, streamed)
         if done.failed and not report.dry_run:
             self._remember_failure(file.path, tally.source)
 
@@ -192,25 +248,14 @@ def _file(path: Path, before: Transcript | None, *, rules: str, quiet_ns: int) -
 
 
 @dataclass(slots=True)
-class _ProgressObserver(CaptureObserver):
-    """Counts the exchanges of one transcript while it is read, and shows the progress."""
+class _ProgressObserver(CountObserver):
+    """Counts the exchanges of one transcript, and shows the progress."""
 
-    tally: Tally
-    report: SeedReport
     progress: Progress
-    _: KW_ONLY
     before: int
     """Exchanges of the transcripts before it."""
-    explain: bool
     on_bytes: Callable[[int], None]
-    exchanges: int = field(default=0, init=False)
     advanced: int = field(default=0, init=False)
-
-    def on_exchange(self, item: ClassifiedMemory, change: Change) -> None:
-        """Count an exchange, and record the decision for `--explain`."""
-        self.report.count(self.tally, item, change)
-        if self.explain and self.report.dry_run:
-            self.report.decisions.append(Decision.of(item, change))
 
     def on_batch(self, done: CaptureResult) -> None:
         """Advance the progress bar."""
@@ -218,22 +263,3 @@ class _ProgressObserver(CaptureObserver):
         more, self.advanced = done.bytes - self.advanced, done.bytes
         self.progress.advance(more, told=f"{self.before + self.exchanges:,} exchanges")
         self.on_bytes(more)
-
-
-def _note(done: CaptureResult, tally: Tally, report: SeedReport, streamed: StreamReport) -> None:
-    streamed.files += not done.current
-    streamed.exchanges += done.exchanges
-    streamed.bytes += done.bytes
-    streamed.doubled += done.doubled
-    streamed.buffered += done.buffered
-    if done.failed:
-        foreign = done.failed.startswith("no transcript")
-        tally.failed += not foreign
-        report.problems.append(
-            Problem(tally.source, done.path, done.failed, "warning" if foreign else "failed")
-        )
-    for one in done.rejected:
-        tally.failed += 1
-        report.problems.append(Problem(tally.source, done.path, one.message))
-    for reason, times in done.problems.items():
-        report.problems.append(Problem(tally.source, done.path, f"{reason}: {times:,}", "warning"))

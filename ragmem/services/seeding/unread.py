@@ -76,7 +76,9 @@ def find_unread(
             known.update(map(show, sizes))
 
     for spec in settings.sources.values():
-        if not spec.enabled and spec.reader in _OFFERED:
+        # What lies in repositories is on as shipped, so a person has turned it off.
+        of_person = any(glob.startswith(REPOSITORY) for glob in spec.globs)
+        if not spec.enabled and spec.reader in _OFFERED and not of_person:
             look(spec, spec.name, OFF, f"ragmem seed --source {spec.name}")
     if not any(glob.startswith(REPOSITORY) for spec in settings.sources.values() for glob in spec.globs):
         return found

@@ -11,10 +11,15 @@ from ragmem.assistants.places import Places
 from ragmem.config.settings import Settings, SourceSpec
 from ragmem.domain.sessions.transcript import SOURCE
 from ragmem.readers.files import show
+from ragmem.readers.roots import GIT
+from ragmem.services.ingestion.scope import project_finder
 from ragmem.services.ingestion.source import RepositoryFinder, find_files
+from ragmem.services.seeding.checkpoints import find_checkpoints
 from ragmem.services.seeding.files import UNREADABLE
 from ragmem.services.seeding.unread import FAILED, NEW, Unread, find_unread, largest, quoted
 from ragmem.services.setup.versions import find_versions
+from ragmem.services.transcripts.origin import CHECKPOINTS
+from ragmem.services.transcripts.own_sessions import OwnSessions
 from ragmem.services.transcripts.transcripts import is_current, rules_of, size_and_time
 from ragmem.services.wiring.connect import ConnectContext, connection_states, is_installed
 from ragmem.services.wiring.installed_plugins import find_plugin
@@ -157,7 +162,15 @@ def survey_files(settings: Settings, catalog: Catalog, *, home: Path) -> FoundFi
         if spec.name != SOURCE
     }
     known = catalog if catalog.exists() else None
-    looked = {name: _files(name, one.files, known) for name, one in discovered.items()}
+    looked = {}
+    for name, one in discovered.items():
+        spec = settings.sources[name]
+        if spec.reader == CHECKPOINTS:
+            looked[name] = _sessions_beside_commits(spec, settings, catalog, finder, home=home)
+        elif spec.reader == SOURCE:
+            looked[name] = _look(one.files, {}, _is_read_transcript(settings, known))
+        else:
+            looked[name] = _files(name, one.files, known)
     unread = find_unread(catalog, settings, home=home, repositories=finder, seeded=discovered.values())
     return FoundFiles(
         tuple(
@@ -212,6 +225,12 @@ def _sessions(
     files: dict[str, list[Path]] = {}
     for path in find_files(spec, home=places.home, settings=settings).files:
         files.setdefault(_assistant_of(path, places), []).append(path)
+    is_read = _is_read_transcript(settings, catalog)
+    seen = catalog.files.seen_files(SOURCE) if catalog else {}
+    return {name: _look(paths, seen, is_read) for name, paths in files.items()}
+
+
+def _is_read_transcript(settings: Settings, catalog: Catalog | None) -> Callable[[Path, int, int], bool]:
     read = {one.path: one for one in catalog.transcripts.all()} if catalog else {}
     rules = rules_of(settings)
 
@@ -219,8 +238,27 @@ def _sessions(
         # Whether its last exchange has ended meanwhile does not matter here.
         return is_current(read.get(show(path)), size=size, modified_ns=modified_ns, rules=rules, ended=False)
 
-    seen = catalog.files.seen_files(SOURCE) if catalog else {}
-    return {name: _look(paths, seen, is_read) for name, paths in files.items()}
+    return is_read
+
+
+def _sessions_beside_commits(
+    spec: SourceSpec, settings: Settings, catalog: Catalog, finder: RepositoryFinder, *, home: Path
+) -> list[FoundFile]:
+    """Return the sessions in checkpoints as files below the `.git` of their repository."""
+    found = find_checkpoints(
+        spec,
+        catalog=catalog,
+        settings=settings,
+        home=home,
+        projects=project_finder(catalog, home=home),
+        repositories=finder,
+        own=OwnSessions(catalog, settings, home=home),
+    )
+    return [
+        (one.checkpoints.root / GIT / session.name, session.size, "read" if session.is_read else "new")
+        for one in found
+        for session in one.sessions
+    ]
 
 
 def _assistant_of(path: Path, places: Places) -> str:

@@ -10,7 +10,7 @@ import stat
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -29,6 +29,7 @@ from ragmem.services.ingestion.scope import assign_ids, project_finder
 from ragmem.services.ingestion.source import datetime_of
 from ragmem.services.processes.refusals import Refusal, isolate_failures
 from ragmem.services.processes.worker_pool import WorkerPool
+from ragmem.services.transcripts.origin import Origin
 from ragmem.services.transcripts.scopes import Scopes
 from ragmem.services.transcripts.writer import (
     REJECTED,
@@ -90,6 +91,7 @@ def capture(
     pool: WorkerPool | None = None,
     observer: CaptureObserver | None = None,
     dry_run: bool = False,
+    origin: Origin | None = None,
 ) -> CaptureResult:
     """Store what was added to a transcript since it was last read.
 
@@ -98,9 +100,10 @@ def capture(
     duplicates. For one that cannot be read, or is not a transcript, the result says so and nothing is raised;
     StoreBusyError and StorageError mean that the catalog cannot be written, and what was stored before stays.
     With `pool` exchanges are classified in other processes; `observer` is called for each batch; with
-    `dry_run` nothing is written. Several processes may capture one file at once.
+    `dry_run` nothing is written. Several processes may capture one file at once. With `origin` the file is a
+    copy of what has another name and belongs elsewhere.
     """
-    done = CaptureResult(show(path), assistant)
+    done = CaptureResult(origin.name if origin else show(path), assistant)
     try:
         # Opening a pipe without a writer would block forever.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
@@ -120,6 +123,7 @@ def capture(
             pool=pool or WorkerPool(1),
             observer=observer or CaptureObserver(),
             dry_run=dry_run,
+            origin=origin,
         )
         capturing.run(ended=ended, limits=limits)
     except SourceError as error:
@@ -158,6 +162,31 @@ def is_current(known: Transcript | None, *, size: int, modified_ns: int, rules: 
         return False
     whole = known.position >= size or not ended
     return _rules_of(known) == rules and (known.rules.endswith(_ENDED) or whole)
+
+
+def keep_as_read(catalog: Catalog, settings: Settings, path: Path, *, session: str, now: datetime) -> None:
+    """Record that a file need not be read as it is now, because its session is read from elsewhere."""
+    try:
+        size, modified_ns = size_and_time(path, path.stat())
+    except OSError:  # it has gone since
+        return
+    catalog.prepare()
+    catalog.transcripts.keep(
+        Transcript(
+            path=show(path),
+            assistant="",
+            session=session,
+            project="",
+            head="",
+            size=size,
+            modified_ns=modified_ns,
+            position=size,
+            exchanges=0,
+            carried="",
+            rules=rules_of(settings) + _ENDED,
+            read_at=now,
+        )
+    )
 
 
 def _rules_of(known: Transcript) -> str:
@@ -212,6 +241,7 @@ class _Capture:
     pool: WorkerPool
     observer: CaptureObserver
     dry_run: bool
+    origin: Origin | None
     rules: str = field(init=False)
 
     def __post_init__(self) -> None:
@@ -327,13 +357,18 @@ class _Capture:
             if step.exchange is None:
                 continue
             done.session = step.exchange.session or done.session
-            packet.exchanges += 1
             packet.number = max(packet.number, step.exchange.number)
-            scope = scopes.of(step.exchange.cwd)
+            told = self.origin.describe(step.exchange) if self.origin else {}
+            if told is None:
+                continue
+            packet.exchanges += 1
+            scope = self.origin.scope if self.origin else scopes.of(step.exchange.cwd)
             done.project = scope.project
             drafts = readers.drafts_of(
-                step.exchange, path=self.path, scope=scope, modified=modified, redactor=self.catalog.redactor
+                step.exchange, path=done.path, scope=scope, modified=modified, redactor=self.catalog.redactor
             )
+            if told:
+                drafts = [replace(draft, metadata={**draft.metadata, **told}) for draft in drafts]
             packet.drafts += assign_ids(self.catalog, drafts)
             packet.characters += sum(len(draft.text) for draft in drafts)
             if packet.is_full(PACKET, PACKET_CHARACTERS):

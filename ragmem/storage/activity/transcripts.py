@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
+from ragmem.domain.sessions.transcript import ENTIRE
 from ragmem.frozen import dataclass
 from ragmem.storage.sql.database import Database
 from ragmem.storage.sql.machine_id import prefix_of
@@ -103,13 +104,19 @@ class Transcripts:
         return [_read(row, here) for row in rows]
 
     def last_read_at(self, assistant: str = "") -> datetime | None:
-        """Return when a transcript, perhaps of one assistant, was last read; None for never."""
+        """Return when a transcript, perhaps of one assistant, was last read; None for never.
+
+        Those in repositories do not count: others may have written them.
+        """
         here = prefix_of(self._database)
         condition, values = ("AND assistant = ?", (assistant,)) if assistant else ("", ())
         rows = self._rows(
-            f"SELECT max(read_at) FROM transcripts WHERE substr(path, 1, ?) = ? {condition}",
+            "SELECT max(read_at) FROM transcripts"
+            f" WHERE substr(path, 1, ?) = ? AND substr(path, 1, ?) <> ? {condition}",
             len(here),
             here,
+            len(copied := here + ENTIRE),
+            copied,
             *values,
         )
         return None if not rows or rows[0][0] is None else from_stamp(rows[0][0])

@@ -48,6 +48,8 @@ def test_the_last_one_read_comes_first_and_each_assistant_has_its_own_last_time(
     assert transcripts.last_read_at() == later.read_at
     assert transcripts.last_read_at("claude") == NOW
     assert transcripts.last_read_at("gemini") is None
+    transcripts.keep(replace(READ, path="entire:tide/1/0", assistant="gemini"))
+    assert transcripts.last_read_at("gemini") is None
 
 
 def test_a_forgotten_transcript_was_never_read(transcripts):

@@ -1,0 +1,1 @@
+"""Read the sessions that Entire keeps in a repository beside its commits."""

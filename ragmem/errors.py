@@ -57,6 +57,10 @@ class ConflictError(UsageError):
     """The request conflicts with the present state (exit code 2)."""
 
 
+class ForbiddenError(UsageError):
+    """The role or the scope of the member who asks does not allow it (exit code 2)."""
+
+
 class SourceError(RagmemError):
     """A file could not be read as a source; the message names the file (exit code 3)."""
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from ragmem.api.home import Home, now
 from ragmem.domain.model import State
 from ragmem.errors import BackendError, RagmemError
+from ragmem.ports.principal import acting_as
 from ragmem.services.ingestion.inbox import DrainResult, drain
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ class Inbox:
     def __init__(self, home: Home) -> None:
         self._home = home
 
+    @acting_as(None)  # the inbox is the owner's, whichever member's request empties it
     def drain(self) -> DrainResult:
         """Store everything in the inbox in the catalog; vectors and graph are made later.
 
@@ -38,6 +40,7 @@ class Inbox:
             home.recalls.absorb(patience=0)
         return drained
 
+    @acting_as(None)
     def drain_events(self, *, seconds: float | None = None) -> "EventResult":
         """Store the events of hooks in the catalog, for this many seconds at most (None: all of them).
 

@@ -1,17 +1,22 @@
 """`ragmem serve`: answer over HTTP on this machine."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import StrEnum
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ragmem.cli import serve_members
 from ragmem.cli.common import open_memory, say, tell
 from ragmem.cli.options import QuietOption
 from ragmem.cli.serve_open import open_when_ready
 from ragmem.errors import EXIT_OK, BackendError, UsageError
 
-app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
+if TYPE_CHECKING:
+    from ragmem.api.memory import Ragmem
+    from ragmem.server.security.origin import Names
+    from ragmem.server.security.team import Team
 
 EPILOG = """\b
 Examples:
@@ -20,6 +25,8 @@ Examples:
   ragmem serve --port 0
   ragmem serve --print-token
   ragmem serve --install
+  ragmem serve members add ann --role writer
+  ragmem serve --team --host 0.0.0.0 --cert chain.pem --key key.pem
 
 \b
 Exit codes:
@@ -27,8 +34,17 @@ Exit codes:
   1  nothing to uninstall
   2  usage or configuration
   3  the port is taken
-  4  the extra `serve` is missing
+  4  the extra `serve` is missing, or `team` for --team
 """
+
+app = typer.Typer(
+    rich_markup_mode=None,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Answer over HTTP on this machine.",
+    epilog=EPILOG,
+)
+app.add_typer(serve_members.app, name="members")
 
 
 class LogFormat(StrEnum):
@@ -47,8 +63,9 @@ class LogLevel(StrEnum):
     ERROR = "error"
 
 
-@app.command(epilog=EPILOG)
+@app.callback(invoke_without_command=True)
 def serve(
+    context: typer.Context,
     host: Annotated[str, typer.Option("--host", help="Address to listen on; else [serve] host.")] = "",
     port: Annotated[
         int | None,
@@ -63,6 +80,18 @@ def serve(
             help="Let other machines connect, where [serve] allow_remote says so as well.",
         ),
     ] = False,
+    team: Annotated[
+        bool,
+        typer.Option(
+            "--team", help="Let members in, each with a role; needs PostgreSQL, and TLS for other machines."
+        ),
+    ] = False,
+    cert: Annotated[
+        str, typer.Option("--cert", metavar="FILE", help="Certificate for https; else [serve] tls_cert.")
+    ] = "",
+    key: Annotated[
+        str, typer.Option("--key", metavar="FILE", help="Its private key; else [serve] tls_key.")
+    ] = "",
     open_browser: Annotated[
         bool, typer.Option("--open", help="Open the page in the browser, signed in.")
     ] = False,
@@ -92,6 +121,9 @@ def serve(
     quiet: QuietOption = False,
 ) -> int:
     """Answer over HTTP on this machine."""
+    if context.invoked_subcommand is not None:
+        _refuse_options(context)
+        return EXIT_OK
     one_of = {
         "--open": open_browser,
         "--print-token": print_token,
@@ -100,9 +132,9 @@ def serve(
         "--uninstall": uninstall,
     }
     _require_one([name for name, given in one_of.items() if given], dry_run=dry_run)
-    from ragmem.daemon.embedded_server import EmbeddedServer
-    from ragmem.server.security.auth import load_token, new_token, token_path
+    from ragmem.server.security.auth import load_token, new_token
     from ragmem.server.security.origin import names_of
+    from ragmem.server.security.tls import check_pair
 
     with open_memory(quiet=quiet) as memory:
         state = memory.settings.places.state
@@ -116,58 +148,124 @@ def serve(
 
             return uninstall_service(home=memory.home, state=state, dry_run=dry_run, quiet=quiet)
         where = host or memory.settings.serve.host
-        names = names_of(where, memory.settings.serve, allow_remote=allow_remote)
+        cert, key = cert or memory.settings.serve.tls_cert, key or memory.settings.serve.tls_key
+        encrypted = check_pair(cert, key)
+        names = names_of(where, memory.settings.serve, allow_remote=allow_remote or team, encrypted=encrypted)
         if install:
             from ragmem.cli.serve_install import install as install_service
 
             given = {"host": host, "port": port, "log-format": log_format, "log-level": log_level}
             options = [f"--{name}={value}" for name, value in given.items() if value not in {None, ""}]
             options += ["--allow-remote"] if allow_remote else []
+            options += ["--team"] if team else []
+            options += [f"--cert={Path(cert).absolute()}", f"--key={Path(key).absolute()}"] if cert else []
             return install_service(options, home=memory.home, state=state, dry_run=dry_run, quiet=quiet)
-        try:
-            from ragmem.server.app import create_app
-            from ragmem.server.http.log import Log
-            from ragmem.server.security.connections import limits_of
-            from ragmem.server.uvicorn_server import bind, place
-            from ragmem.server.uvicorn_server import serve as serve_on
-        except ModuleNotFoundError as error:
-            if error.name is None or error.name.startswith("ragmem"):
-                raise
-            raise BackendError(
-                f"serve needs the package {error.name}", hint="pip install 'ragmem[serve]'"
-            ) from error
-        token = load_token(state)
-        listening = bind(where, memory.settings.serve.port if port is None else port, remote=names.remote)
-        url = f"http://{place(where, listening.getsockname()[1])}"
-
         settings = memory.settings.serve
-        log = Log(
-            json=(log_format or settings.log_format) == "json",
+        _run(
+            memory,
+            names,
+            port=settings.port if port is None else port,
+            tls=(Path(cert), Path(key)) if encrypted else None,
+            team=team,
+            open_browser=open_browser,
+            json_log=(log_format or settings.log_format) == "json",
             level="error" if quiet else str(log_level or settings.log_level),
             quiet=quiet,
         )
+    return EXIT_OK
+
+
+def _run(
+    memory: "Ragmem",
+    names: "Names",
+    *,
+    port: int,
+    tls: tuple[Path, Path] | None,
+    team: bool,
+    open_browser: bool,
+    json_log: bool,
+    level: str,
+    quiet: bool,
+) -> None:
+    """Serve until a signal; `tls` has the files of the certificate and of its private key."""
+    try:
+        from ragmem.server.app import create_app
+        from ragmem.server.http.log import Log
+        from ragmem.server.security.connections import limits_of
+        from ragmem.server.uvicorn_server import bind, place
+        from ragmem.server.uvicorn_server import serve as serve_on
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.startswith("ragmem"):
+            raise
+        raise BackendError(
+            f"serve needs the package {error.name}", hint="pip install 'ragmem[serve]'"
+        ) from error
+    from ragmem.daemon.embedded_server import EmbeddedServer
+    from ragmem.server.security.auth import load_token, token_path
+    from ragmem.server.security.tls import server_context
+
+    state = memory.settings.places.state
+    token = load_token(state)
+    context = server_context(*tls) if tls else None
+    log = Log(json=json_log, level=level, quiet=quiet)
+    warn = log.warning
+    guest = EmbeddedServer(memory, warn=warn)
+    try:
+        members = _team_of(memory, warn=warn) if team else None
+        listening = bind(names.host, port, remote=names.remote)
+        url = f"{'https' if tls else 'http'}://{place(names.host, listening.getsockname()[1])}"
 
         def ready() -> None:
             path = token_path(state)
             log.announce(f"listening on {url}, token in {path}", event="listening", url=url, token=str(path))
             guest.begin()
 
-        warn = log.warning
-        if names.remote:
-            warn(f"other machines can reach {where}, and what they send and get is not encrypted")
-        guest = EmbeddedServer(memory, warn=warn)
-        try:
-            serve_on(
-                create_app(memory, token=token, names=names, warn=warn, log=log),
-                listening,
-                within=limits_of(settings),
-                ready=open_when_ready(ready, url, token, state=state) if open_browser else ready,
-                log=log,
+        serve_on(
+            create_app(memory, token=token, names=names, team=members, warn=warn, log=log),
+            listening,
+            within=limits_of(memory.settings.serve),
+            ready=open_when_ready(ready, url, token, state=state) if open_browser else ready,
+            log=log,
+            tls=context,
+        )
+    finally:
+        guest.end()
+        log.close()
+
+
+def _team_of(memory: "Ragmem", *, warn: Callable[[str], None]) -> "Team":
+    """Return the members of the server; raises UsageError for a store that cannot keep them apart."""
+    from ragmem.server.security.members import Members
+    from ragmem.server.security.oauth import ResourceServer, check_settings
+    from ragmem.server.security.team import Team
+    from ragmem.storage.home.postgres_members import prepare_members
+
+    profile = memory.settings.store.profile
+    if profile != "postgres":
+        raise UsageError(
+            f'a team needs the memory in PostgreSQL, and it is in the store "{profile}"',
+            hint="ragmem store migrate --to postgres --url postgresql://HOST/NAME",
+        )
+    settings = memory.settings.serve
+    check_settings(settings)
+    members = Members(memory.settings.places.state, warn=warn)
+    if not members.all() and not settings.issuer:
+        warn("there are no members yet; `ragmem serve members add NAME --role writer` adds one")
+    memory.prepare()  # by the owner: a member has no right to make tables
+    prepare_members(memory.catalog.database)
+    oauth = ResourceServer(settings, warn=warn) if settings.issuer else None
+    return Team(members, oauth=oauth, requests_per_minute=settings.requests_per_minute)
+
+
+def _refuse_options(context: typer.Context) -> None:
+    """Raise UsageError for an option before the name of a command, which that command would not see."""
+    for parameter in context.command.params:
+        source = context.get_parameter_source(parameter.name or "")
+        if source is not None and source.name == "COMMANDLINE":
+            raise UsageError(
+                f"{parameter.opts[0]} stands before {context.invoked_subcommand}",
+                hint=f"ragmem serve {context.invoked_subcommand} --help",
             )
-        finally:
-            guest.end()
-            log.close()
-    return EXIT_OK
 
 
 def _require_one(chosen: Sequence[str], *, dry_run: bool) -> None:

@@ -22,9 +22,9 @@ from ragmem.server.http.shutdown import Shutdown
 from ragmem.server.http.workers import Workers
 from ragmem.server.inference import routes as inference
 from ragmem.server.lightrag import routes as lightrag
-from ragmem.server.mcp import Mcp
-from ragmem.server.security import login
-from ragmem.server.security.audit import FILE_NAME, AuditLog, AuditMiddleware
+from ragmem.server.mcp import MOST_SESSIONS, MOST_TEAM_SESSIONS, Mcp
+from ragmem.server.security import login, protected_resource
+from ragmem.server.security.audit import FILE_NAME, MAX_FILES, MAX_TEAM_FILES, AuditLog, AuditMiddleware
 from ragmem.server.security.guard import Guard
 from ragmem.server.security.metrics import Metrics
 from ragmem.server.security.metrics import routes as metrics_routes
@@ -32,6 +32,7 @@ from ragmem.server.security.origin import Names
 from ragmem.server.security.rate_limit import RateLimit
 from ragmem.server.security.request_metrics import MetricsMiddleware
 from ragmem.server.security.sessions import Sessions
+from ragmem.server.security.team import Team
 from ragmem.server.v1 import router as v1
 from ragmem.server.web import routes as web
 
@@ -59,10 +60,13 @@ def create_app(
     *,
     token: str,
     names: Names,
+    team: Team | None = None,
     warn: Callable[[str], None] = lambda _: None,
     log: Log | None = None,
 ) -> FastAPI:
     """Return the application; the caller closes the memory after the application has ended.
+
+    With a `team`, its members' credentials open it as well, each with its role and its projects.
 
     The start loads models and engine; if they cannot load, `warn` gets a line and full text serves. An idle
     server runs gc (see `server.http.idle_gc`). `log` gets a line for each request.
@@ -70,8 +74,9 @@ def create_app(
     workers = Workers()
     agent_workers = Workers(agents.THREADS)
     broker = AgentBroker(memory.agents, warn=warn)
-    audit = AuditLog(memory.settings.places.state / FILE_NAME, warn=warn)
-    mcp = Mcp(memory, workers, audit=audit, warn=warn)
+    kept, most = (MAX_TEAM_FILES, MOST_TEAM_SESSIONS) if team else (MAX_FILES, MOST_SESSIONS)
+    audit = AuditLog(memory.settings.places.state / FILE_NAME, warn=warn, kept=kept)
+    mcp = Mcp(memory, workers, audit=audit, warn=warn, sessions=most)
     activity = Activity()
     shutdown = Shutdown()
     llm_workers = LlmWorkers(shutdown, count=memory.settings.language_model.concurrency)
@@ -118,17 +123,25 @@ def create_app(
     app.add_middleware(ActivityMiddleware, activity=activity)
     app.add_middleware(AuditMiddleware, log=audit)
     app.add_middleware(
-        Guard, token=token, names=names, sessions=sessions, unauthorised=unauthorised, writes=writes
+        Guard,
+        token=token,
+        names=names,
+        sessions=sessions,
+        unauthorised=unauthorised,
+        writes=writes,
+        team=team,
+        record=audit.record,
     )
     app.add_middleware(MetricsMiddleware, metrics=metrics, log=log)
     app.state.endings = [shutdown.begin, broker.end, mcp.end]
     for router in (
         agents.routes(memory, agent_workers, broker),
-        login.routes(sessions, wrong, token=token),
+        login.routes(sessions, wrong, token=token, team=team),
+        protected_resource.routes(team.oauth if team else None),
         web.routes(),
     ):
         app.include_router(router)
-    app.include_router(lightrag.routes(memory, workers, llm_workers, token=token, failures=wrong))
+    app.include_router(lightrag.routes(memory, workers, llm_workers, token=token, failures=wrong, team=team))
     app.router.routes.append(mcp.route)
     app.include_router(v1.routes(memory, workers))
     app.include_router(inference.routes(memory, workers, llm_workers))

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import time
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, suppress
 from functools import partial
@@ -11,16 +12,18 @@ from urllib.parse import parse_qs
 
 from starlette.responses import JSONResponse
 from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from ragmem import __version__
 from ragmem.api.memory import Ragmem
+from ragmem.errors import ForbiddenError
 from ragmem.mcp import operations
 from ragmem.mcp.definitions import INSTRUCTIONS, RESOURCES, SERVER_NAME
 from ragmem.mcp.stdio import protocol
+from ragmem.ports.principal import Principal, acting_as
 from ragmem.server.http.workers import Workers
 from ragmem.server.security.audit import AuditLog
-from ragmem.server.security.guard import CREDENTIAL
+from ragmem.server.security.guard import CREDENTIAL, PRINCIPAL
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
@@ -39,6 +42,11 @@ START_DELAY_S = 10.0
 MOST_SESSIONS = 200
 """Maximum sessions of each profile; one more is refused."""
 
+MOST_TEAM_SESSIONS = 2_000
+"""The same on a team's server."""
+
+_SESSION_HEADER = b"mcp-session-id"
+
 IDLE_S = 1800.0
 """Seconds without a request after which a session ends; its client begins another."""
 
@@ -54,9 +62,19 @@ class Mcp:
     """The ASGI application at /mcp; the task `hold` keeps it open while the server runs."""
 
     def __init__(
-        self, memory: Ragmem, workers: Workers, *, audit: AuditLog, warn: Callable[[str], None]
+        self,
+        memory: Ragmem,
+        workers: Workers,
+        *,
+        audit: AuditLog,
+        warn: Callable[[str], None],
+        sessions: int = MOST_SESSIONS,
     ) -> None:
+        """Allow `sessions` sessions of each profile."""
         self._memory = memory
+        self._sessions = sessions
+        # The member of each session; "" is the owner. Those that ended are forgotten when others come.
+        self._members: OrderedDict[str, str] = OrderedDict()
         self._audit = audit
         self._workers = workers
         self._warn = warn
@@ -101,11 +119,41 @@ class Mcp:
         if wanted not in PROFILES:
             refusal = {"detail": f'there is no profile "{wanted[:40]}"', "hint": "default or full"}
             await JSONResponse(refusal, status_code=422)(scope, receive, send)
+        elif not self._is_own_session(scope):
+            refusal = {"detail": "there is no such session", "hint": "begin another: initialize"}
+            await JSONResponse(refusal, status_code=404)(scope, receive, send)
         elif manager := self._managers.get(wanted):
-            await manager.handle_request(scope, receive, send)
+            await manager.handle_request(scope, receive, self._noting(scope, send))
         else:
             refusal = dict(zip(("detail", "hint"), self._missing, strict=True))
             await JSONResponse(refusal, status_code=503)(scope, receive, send)
+
+    def _is_own_session(self, scope: Scope) -> bool:
+        """Tell whether the session of a request, if it has one, was begun by the same member."""
+        for name, value in scope["headers"]:
+            if name == _SESSION_HEADER:
+                session = value.decode("latin-1")
+                if session in self._members:
+                    self._members.move_to_end(session)
+                # The SDK answers the owner, whatever the session is.
+                if _member(scope) and self._members.get(session) != _member(scope):
+                    return False
+        return True
+
+    def _noting(self, scope: Scope, send: Send) -> Send:
+        """Return a `send` that notes whose session an answer begins."""
+
+        async def noting(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                for name, value in message.get("headers", ()):
+                    if name.lower() == _SESSION_HEADER:
+                        self._members[value.decode("latin-1")] = _member(scope)
+                # More than there can be open sessions, of all profiles together.
+                while len(self._members) > 2 * len(PROFILES) * self._sessions:
+                    self._members.popitem(last=False)
+            await send(message)
+
+        return noting
 
     def _build(self) -> "dict[str, StreamableHTTPSessionManager]":
         from mcp.server.lowlevel import Server
@@ -136,7 +184,7 @@ class Mcp:
                 security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),
                 session_idle_timeout=IDLE_S,
                 max_request_body_size=MOST_BODY,
-                max_sessions=MOST_SESSIONS,
+                max_sessions=self._sessions,
             )
         return built
 
@@ -151,24 +199,40 @@ class Mcp:
 
     async def _tool(self, profile: "Profile", context: "ServerRequestContext[Any]", params: Any) -> Any:
         tool = _translate_refusal(protocol.tool_of, profile, params.name)
+        principal = _principal(context)
+        if principal is not None and not tool.read_only and not principal.may("writer"):
+            result = operations.failure(
+                ForbiddenError(
+                    f"{tool.name} needs the role writer; {principal.member} is {principal.role}",
+                    hint="an admin of the server gives roles: ragmem serve members",
+                )
+            )
+            self._record(context, tool.name, result)
+            return _add_protocol_fields(
+                "tools/call", protocol.tool_result(result, structured=tool.structured), context
+            )
         arguments = dict(params.arguments or {})
         until = time.monotonic() + (protocol.wait_seconds(arguments) if tool.waits else 0)
         while True:
             result = await self._ask(context, "tool", tool.name, arguments, quick=not tool.asks)
             if not tool.waits or protocol.is_over(result) or time.monotonic() >= until or self._end.is_set():
                 if not tool.read_only:
-                    self._audit.record_call(
-                        tool.name,
-                        who=_credential(context),
-                        agent=_client(context),
-                        failed=bool(result["is_error"]),
-                        data=result.get("data"),
-                    )
+                    self._record(context, tool.name, result)
                 return _add_protocol_fields(
                     "tools/call", protocol.tool_result(result, structured=tool.structured), context
                 )
             arguments = protocol.next_arguments(arguments, result)
             await asyncio.sleep(protocol.LOOK_S)
+
+    def _record(self, context: "ServerRequestContext[Any]", name: str, result: _Document) -> None:
+        self._audit.record_call(
+            name,
+            who=_credential(context),
+            principal=_principal(context),
+            agent=_client(context),
+            failed=bool(result["is_error"]),
+            data=result.get("data"),
+        )
 
     async def _resource(self, context: "ServerRequestContext[Any]", params: Any) -> Any:
         quick = params.uri not in _QUESTION_URIS
@@ -207,7 +271,22 @@ class Mcp:
             "agent": _client(context),
         }
         lane = self._workers.run if quick else self._workers.ask
-        return await lane(lambda: operations.answer(self._memory, request))
+        # The SDK runs all calls of a session in the context of the request that began it.
+        with acting_as(_principal(context)):
+            return await lane(lambda: operations.answer(self._memory, request))
+
+
+def _member(scope: Scope) -> str:
+    principal: Principal | None = scope[PRINCIPAL]
+    return principal.member if principal else ""
+
+
+def _principal(context: "ServerRequestContext[Any]") -> Principal | None:
+    """Return who acts in a call; raises RuntimeError for one that came without a request."""
+    if context.request is None:
+        raise RuntimeError("a call over HTTP has no request")
+    principal: Principal | None = context.request.scope[PRINCIPAL]
+    return principal
 
 
 def _session(context: "ServerRequestContext[Any]") -> str:

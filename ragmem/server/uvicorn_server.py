@@ -1,11 +1,15 @@
 """Listen on a port, and serve until a signal."""
 
+import asyncio
 import logging
 import os
 import signal
 import socket
+import ssl
 from collections.abc import Callable, Iterable
+from functools import partial
 from types import FrameType
+from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
@@ -15,6 +19,7 @@ from ragmem.server.http.log import Handler, Log
 from ragmem.server.http.memory_limits import bound_heap
 from ragmem.server.security.connections import ACCEPTED_AT_ONCE, QUEUE, Limits, protocol_within
 from ragmem.server.security.origin import is_loopback
+from ragmem.server.security.tls import HANDSHAKE_S
 
 GRACE = 30
 """Seconds that running requests have to finish after a signal."""
@@ -81,6 +86,10 @@ class _Server(uvicorn.Server):
         self._log.write("info", "ending", "what has begun is finished; a second signal ends it at once")
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        if self.config.ssl is not None:
+            # Uvicorn leaves a client a minute, in which it holds a connection that no limit counts.
+            loop: Any = asyncio.get_running_loop()
+            loop.create_server = partial(loop.create_server, ssl_handshake_timeout=HANDSHAKE_S)
         await super().startup(sockets=sockets)
         # The loop has one number for both: connections accepted per turn, and the queue of the system.
         for listening in sockets or ():
@@ -102,35 +111,34 @@ def serve(
     within: Limits,
     ready: Callable[[], None],
     log: Log,
+    tls: ssl.SSLContext | None = None,
 ) -> None:
     """Serve until SIGINT or SIGTERM, then finish the running requests; a second signal ends the process.
 
     `within` bounds the connections; `ready` is called once, when the server answers requests. The libraries
-    log to `log` as well.
+    log to `log` as well. With `tls` it answers by https alone.
     """
     bound_heap()  # before any thread starts
     for name in ("uvicorn", "asyncio", "ragmem"):
         logger = logging.getLogger(name)
         logger.handlers, logger.propagate = [Handler(log)], False
         logger.setLevel(logging.WARNING)
-    server = _Server(
-        uvicorn.Config(
-            app,
-            backlog=ACCEPTED_AT_ONCE,
-            http=protocol_within(within),  # type: ignore[arg-type]  # it only calls its argument
-            access_log=False,  # a log of questions would be a second, unprotected memory
-            log_config=None,
-            lifespan="on",
-            loop="asyncio",
-            proxy_headers=False,
-            server_header=False,
-            timeout_graceful_shutdown=GRACE,
-            ws="none",
-        ),
-        ready,
-        app.state.endings,
-        log,
+    config = uvicorn.Config(
+        app,
+        backlog=ACCEPTED_AT_ONCE,
+        http=protocol_within(within),  # type: ignore[arg-type]  # it only calls its argument
+        access_log=False,  # a log of questions would be a second, unprotected memory
+        log_config=None,
+        lifespan="on",
+        loop="asyncio",
+        proxy_headers=False,
+        server_header=False,
+        timeout_graceful_shutdown=GRACE,
+        ws="none",
     )
+    config.load()
+    config.ssl = tls  # its own options know files only
+    server = _Server(config, ready, app.state.endings, log)
 
     # Uvicorn handles them only while it serves; models load before, and the memory closes after.
     numbers = (signal.SIGINT, signal.SIGTERM)

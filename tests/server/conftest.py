@@ -21,6 +21,7 @@ from ragmem.api.memory import Ragmem
 from ragmem.server.app import create_app
 from ragmem.server.http.log import Log
 from ragmem.server.security.origin import Names
+from ragmem.server.security.team import Team
 from ragmem.services.ingestion.drafts import DraftOptions
 
 TOKEN = "t" * 43
@@ -86,9 +87,13 @@ class Client:
 
 @contextmanager
 def client_of(
-    memory: Ragmem, *, warn: Callable[[str], None] = lambda _: None, log: Log | None = None
+    memory: Ragmem,
+    *,
+    warn: Callable[[str], None] = lambda _: None,
+    log: Log | None = None,
+    team: Team | None = None,
 ) -> Iterator[Client]:
-    app = create_app(memory, token=TOKEN, names=Names("127.0.0.1"), warn=warn, log=log)
+    app = create_app(memory, token=TOKEN, names=Names("127.0.0.1"), team=team, warn=warn, log=log)
     transport = httpx.ASGITransport(app=app, raise_app_exceptions=False)
     headers = {"Authorization": f"Bearer {TOKEN}"}
     with asyncio.Runner() as runner:
@@ -192,7 +197,7 @@ def serving(home: Path, *arguments: str, **variables: str) -> Iterator[Server]:
             line = process.stderr.readline()
             assert line, "".join(said)
             said.append(line)
-            found = re.search(r"listening on (http://\S+), token in ([^\"\n]+)", line)
+            found = re.search(r"listening on (https?://\S+), token in ([^\"\n]+)", line)
         yield Server(process, found[1], Path(found[2]).read_text().strip(), said)
     finally:
         if process.poll() is None:

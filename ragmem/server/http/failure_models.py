@@ -34,7 +34,7 @@ _FAILURE, _INVALID = (f"#/components/schemas/{model.__name__}" for model in (Fai
 _WHY = {
     400: "The request cannot be carried out.",
     401: "The token is missing or wrong.",
-    403: "It comes from another web page or names another machine.",
+    403: "It comes from another web page, names another machine, or needs a role that the member lacks.",
     404: "The named resource does not exist.",
     409: "A conflict: another job runs, or the name has another text.",
     413: "The body is too large.",

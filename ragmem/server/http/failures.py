@@ -10,6 +10,7 @@ from starlette.exceptions import HTTPException
 from ragmem.errors import (
     BackendError,
     ConflictError,
+    ForbiddenError,
     LimitReachedError,
     NotFoundError,
     RagmemError,
@@ -25,6 +26,7 @@ RETRY_AFTER = "2"
 _STATUS: tuple[tuple[type[RagmemError], int], ...] = (
     (NotFoundError, 404),
     (ConflictError, 409),
+    (ForbiddenError, 403),
     (UsageError, 400),
     (BackendError, 503),
     (StoreBusyError, 503),

@@ -4,6 +4,7 @@ import asyncio
 import threading
 from collections.abc import AsyncGenerator, Callable, Generator, Iterator
 from contextlib import aclosing, suppress
+from contextvars import copy_context
 from typing import Any, TypeVar
 
 from ragmem.errors import BackendError, LimitReachedError
@@ -65,7 +66,9 @@ class LlmWorkers:
 
         await self._enter()
         try:
-            threading.Thread(target=make, name="language-model", daemon=True).start()
+            # It acts for the same member as its caller.
+            context = copy_context()
+            threading.Thread(target=context.run, args=(make,), name="language-model", daemon=True).start()
         except RuntimeError:
             self._leave()
             raise

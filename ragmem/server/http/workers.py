@@ -4,6 +4,7 @@ import asyncio
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from functools import partial
 from inspect import iscoroutinefunction, signature
 from typing import Any, TypeVar
@@ -107,7 +108,8 @@ class _Pool:
         if not self._room.acquire(blocking=False):
             raise OverloadedError("too much is asked for at once", hint="try again in some seconds")
         try:
-            future = self._executor.submit(work)
+            # The work acts for the same member as its caller.
+            future = self._executor.submit(copy_context().run, work)
         except RuntimeError:
             self._room.release()
             raise

@@ -9,16 +9,23 @@ from ragmem.server.lightrag import documents, graph, graph_edits, ollama, querie
 from ragmem.server.lightrag.pipeline import Pipeline
 from ragmem.server.lightrag.uploaded_files import Tracks
 from ragmem.server.security.rate_limit import RateLimit
+from ragmem.server.security.team import Team
 
 
 def routes(
-    memory: Ragmem, workers: Workers, llm_workers: LlmWorkers, *, token: str, failures: RateLimit
+    memory: Ragmem,
+    workers: Workers,
+    llm_workers: LlmWorkers,
+    *,
+    token: str,
+    failures: RateLimit,
+    team: Team | None = None,
 ) -> APIRouter:
     """Return the routes of an open memory; `failures` limits the answers to wrong passwords."""
     tracks = Tracks()
     pipeline = Pipeline(memory, workers)
     router = APIRouter(lifespan=pipeline.lifespan)
-    router.include_router(server.routes(memory, workers, pipeline, token=token, failures=failures))
+    router.include_router(server.routes(memory, workers, pipeline, token=token, failures=failures, team=team))
     router.include_router(queries.routes(memory, workers, llm_workers))
     router.include_router(documents.routes(memory, workers, tracks))
     router.include_router(uploads.routes(memory, workers, tracks, pipeline))

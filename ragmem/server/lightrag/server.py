@@ -6,6 +6,7 @@ from fastapi import APIRouter, Form, HTTPException, Query, Request
 
 from ragmem import __version__
 from ragmem.api.memory import Ragmem
+from ragmem.ports.principal import Principal
 from ragmem.server.http.failure_models import EVERYWHERE, failure_responses
 from ragmem.server.http.workers import Workers
 from ragmem.server.lightrag.health import MemoryCounter, core_version, health
@@ -20,16 +21,24 @@ from ragmem.server.lightrag.server_models import (
     VerifyResponse,
 )
 from ragmem.server.security.auth import LONGEST_TOKEN, same_token
-from ragmem.server.security.guard import AUTHORISED
+from ragmem.server.security.guard import AUTHORISED, PRINCIPAL
 from ragmem.server.security.guest_auth import GUEST
+from ragmem.server.security.members import token_hash
 from ragmem.server.security.rate_limit import RateLimit
+from ragmem.server.security.team import Team
 
 _GUEST = "This token opens nothing: send the server's as X-API-Key, or log in with it as the password."
 _KNOWN = "The password is the server's token."
 
 
 def routes(
-    memory: Ragmem, workers: Workers, pipeline: Pipeline, *, token: str, failures: RateLimit
+    memory: Ragmem,
+    workers: Workers,
+    pipeline: Pipeline,
+    *,
+    token: str,
+    failures: RateLimit,
+    team: Team | None = None,
 ) -> APIRouter:
     """Return the routes; `failures` limits how often a wrong password is answered."""
     router = APIRouter(tags=["server"])
@@ -37,8 +46,9 @@ def routes(
 
     @router.get("/health", response_model_exclude_none=True, responses=EVERYWHERE)
     async def tell_health(request: Request) -> HealthResponse:
-        """Tell that the server is up; with the token, also its content and configuration."""
-        authorised = bool(request.scope[AUTHORISED])
+        """Tell that the server is up; to the owner and admins, also its content and configuration."""
+        principal: Principal | None = request.scope[PRINCIPAL]
+        authorised = request.scope[AUTHORISED] and (principal is None or principal.may("admin"))
         return await workers.run(lambda: health(memory, pipeline, counter, authorised=authorised))
 
     @router.get("/auth-status", responses=EVERYWHERE)
@@ -74,11 +84,12 @@ def routes(
 
         if not password:
             return respond(GUEST, "disabled", _GUEST)
-        if not same_token(password, token):
+        known = team is not None and team.grant_of(token_hash(password)) is not None
+        if not known and not same_token(password, token):
             if wait := failures.wait("login"):
                 raise HTTPException(429, "too many wrong passwords", {"Retry-After": str(wait)})
             raise HTTPException(401, "the password is not the token", {"WWW-Authenticate": "Bearer"})
-        return respond(token, "enabled", _KNOWN)
+        return respond(password, "enabled", _KNOWN)
 
     _customize(router)
     return router

@@ -14,12 +14,17 @@ from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ragmem.server.security.guard import CREDENTIAL, changes
+from ragmem.ports.principal import Principal
+from ragmem.server.security.access import UNMATCHED, role_for
+from ragmem.server.security.guard import CREDENTIAL, PRINCIPAL, changes
 
 FILE_NAME = "audit.jsonl"
 MAX_BYTES = 4 * 1024 * 1024
 MAX_FILES = 3
 """Maximum log files, including the current one: at 250 bytes a line at least the latest 50,000 writes."""
+
+MAX_TEAM_FILES = 25
+"""Maximum log files of a team's server: who writes much must not push out what others did."""
 
 MAX_IDS = 20
 """Maximum ids in a line; it counts the rest."""
@@ -69,9 +74,11 @@ class AuditLog:
                 self._failing = True
                 self._warn(f'writes are not audited: cannot write "{self.path}": {error.strerror}')
 
-    def record_call(self, name: str, *, who: str, agent: str, failed: bool, data: Any) -> None:
+    def record_call(
+        self, name: str, *, who: str, principal: Principal | None, agent: str, failed: bool, data: Any
+    ) -> None:
         """Append an entry for a tool call over MCP, with the ids in its answer."""
-        caller = {"agent": _NOT_NAME.sub("-", agent)[:64]} if agent else {}
+        caller = member_fields(principal) | ({"agent": _NOT_NAME.sub("-", agent)[:64]} if agent else {})
         status = "failed" if failed else "done"
         self.record(who=who, method="MCP", route=name, status=status, **caller, **_memory_fields(_ids(data)))
 
@@ -125,17 +132,24 @@ class AuditMiddleware:
         try:
             await self.app(scope, receive, send_watched)
         finally:
-            # A path without a route may be any text.
+            # A path without a route may be any text; the path of a route lacks the prefix of its router.
             if route := getattr(scope.get("route"), "path", ""):
+                _, whole = role_for(scope["method"], scope["path"])
                 self.log.record(
                     who=scope.get(CREDENTIAL) or "nobody",
+                    **member_fields(scope.get(PRINCIPAL)),
                     method=scope["method"],
-                    route=route,
+                    route=route if whole == UNMATCHED else whole,
                     status=status,
                     ms=round((time.perf_counter() - begun) * 1_000),
                     **({"request": scope[REQUEST_KEY]} if REQUEST_KEY in scope else {}),
                     **_entry_fields(scope.get("path_params", {}), bytes(answer)),
                 )
+
+
+def member_fields(principal: Principal | None) -> dict[str, str]:
+    """Return the member of an entry; nothing for the owner."""
+    return {"member": principal.member} if principal else {}
 
 
 def _entry_fields(parameters: Mapping[str, Any], answer: bytes) -> dict[str, Any]:

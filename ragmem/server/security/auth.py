@@ -28,7 +28,7 @@ def load_token(state: Path) -> str:
     have read, StorageError if the folder cannot be written.
     """
     path = token_path(state)
-    with _private_folder(path):
+    with private_folder(path, what="the token"):
         if not path.is_symlink() and not path.exists():
             _make(path)
         return _read(path)
@@ -40,13 +40,14 @@ def new_token(state: Path) -> str:
     A running server keeps its token. Raises StorageError as `load_token` does.
     """
     path = token_path(state)
-    with _private_folder(path):
+    with private_folder(path, what="the token"):
         _make(path, instead=True)
         return _read(path)
 
 
 @contextmanager
-def _private_folder(path: Path) -> Iterator[None]:
+def private_folder(path: Path, *, what: str) -> Iterator[None]:
+    """Make the folder of a file 0700 first; an OSError of the block becomes a StorageError."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         if stat.S_IMODE(path.parent.stat().st_mode) != 0o700:
@@ -54,7 +55,7 @@ def _private_folder(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise StorageError(
-            f'cannot keep the token in "{path}": {error.strerror}',
+            f'cannot keep {what} in "{path}": {error.strerror}',
             hint="check the folder's permissions, or set RAGMEM_HOME to another one",
         ) from error
 
@@ -77,17 +78,25 @@ def _make(path: Path, *, instead: bool = False) -> None:
 
 def _read(path: Path) -> str:
     again = f'delete it, and the next start makes a new one: rm "{path}"'
+    token = read_private_file(path, LONGEST_TOKEN, what="the token", hint=again).strip()
+    if not _SHORTEST <= len(token) <= LONGEST_TOKEN or not token.isascii() or len(token.split()) != 1:
+        raise ConfigError(f'the file "{path}" holds no token', hint=again)
+    return token.decode("ascii")
+
+
+def read_private_file(path: Path, limit: int, *, what: str, hint: str) -> bytes:
+    """Return at most `limit` + 1 bytes of a file that nobody but its owner can read or replace.
+
+    Raises ConfigError for a link and for a file that others can read; both quote `what`. Raises OSError.
+    """
     if path.is_symlink():
-        raise ConfigError(f'the token "{path}" is a link', hint=again)
+        raise ConfigError(f'{what} "{path}" is a link', hint=hint)
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(descriptor, "rb") as file:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & 0o077:
-            raise ConfigError(f'others can read or replace the token in "{path}"', hint=again)
-        token = file.read(LONGEST_TOKEN + 1).strip()
-    if not _SHORTEST <= len(token) <= LONGEST_TOKEN or not token.isascii() or len(token.split()) != 1:
-        raise ConfigError(f'the file "{path}" holds no token', hint=again)
-    return token.decode("ascii")
+            raise ConfigError(f'others can read or replace {what} in "{path}"', hint=hint)
+        return file.read(limit + 1)
 
 
 def carries(headers: Iterable[tuple[bytes, bytes]], token: str) -> bool:

@@ -1,5 +1,6 @@
-"""Check every request before any route: Host, Origin, credentials, rate and size."""
+"""Check every request before any route: Host, Origin, credentials, role, rate and size."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -7,14 +8,18 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from ragmem.ports.principal import NOBODY, Principal, acting_as
 from ragmem.server.inference.api_errors import detail_of
+from ragmem.server.security.access import role_for
 from ragmem.server.security.auth import carries
 from ragmem.server.security.guest_auth import HINT as KEY_HINT
 from ragmem.server.security.guest_auth import refusal_of
+from ragmem.server.security.oauth import InvalidTokenError
 from ragmem.server.security.origin import Names, same_origin
 from ragmem.server.security.rate_limit import RateLimit
 from ragmem.server.security.security_headers import add_security_headers
 from ragmem.server.security.sessions import Sessions
+from ragmem.server.security.team import Grant, GrantKind, Team
 
 MAX_BODY = 16 * 1024 * 1024
 """Maximum bytes of a body."""
@@ -53,16 +58,25 @@ MODELS_PREFIXES = ("/v1/models", "/v1/embeddings", "/v1/chat/")
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
-Credential: TypeAlias = Literal["token", "session"]
+Credential: TypeAlias = Literal["token", "session"] | GrantKind
+
+RESOURCE_PATH = "/.well-known/oauth-protected-resource"
+"""Where a client finds the issuer of access tokens (RFC 9728); the path of a resource may follow."""
+
+RESOURCE_PATHS = frozenset({RESOURCE_PATH, f"{RESOURCE_PATH}/mcp"})
 
 AUTHORISED = "ragmem.authorised"
-"""The key in the ASGI scope for whether the request has the token or the cookie of a session."""
+"""The key in the ASGI scope for whether the request has a token or the cookie of a session."""
 CREDENTIAL = "ragmem.credential"
 """The key of the kind of credential: a Credential, or None."""
 SESSION = "ragmem.session"
 """The key of the Session of the cookie, or None."""
+PRINCIPAL = "ragmem.principal"
+"""The key of the member's Principal; None for the owner, who has the server's token."""
+_GRANT = "ragmem.grant"
 
 _CLOSE = {"Connection": "close"}
+_METHODS = SAFE_METHODS | {"POST", "PUT", "PATCH", "DELETE"}
 _OTHER_PAGE = "requests from other web pages are refused"
 
 
@@ -78,9 +92,11 @@ def changes(scope: Scope) -> bool:
 class Guard:
     """ASGI middleware that refuses forbidden requests.
 
-    400 for a target that is not a path, 403 for a foreign Host or Origin and for a cookie without the CSRF
-    token, 401 without credentials, 413 for a large body, 429 for too many writes or wrong tokens. The size
-    is checked in the header, and again while the body comes in.
+    400 for a target that is not a path, 403 for a foreign Host or Origin, for a cookie without the CSRF
+    token and for a role that does not suffice, 401 without credentials, 413 for a large body, 429 for too
+    many writes or wrong tokens. The size is checked in the header, and again while the body comes in.
+
+    With a team, the request acts for its member; `record` gets an entry for each role that does not suffice.
     """
 
     def __init__(
@@ -92,6 +108,8 @@ class Guard:
         sessions: Sessions,
         unauthorised: RateLimit,
         writes: RateLimit,
+        team: Team | None = None,
+        record: Callable[..., None] = lambda **_: None,
     ) -> None:
         self.app = app
         self.token = token
@@ -99,6 +117,8 @@ class Guard:
         self.sessions = sessions
         self.unauthorised = unauthorised
         self.writes = writes
+        self.team = team
+        self.record = record
         self.held = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -110,23 +130,44 @@ class Guard:
             await send({"type": "websocket.close", "code": 1008})
             return
 
+        over = False
+
         async def send_guarded(message: Message) -> None:
+            nonlocal over
+            if over:
+                return
             if message["type"] == "http.response.start":
                 headers = message.get("headers", ())
                 message["headers"] = add_security_headers(
                     headers, path=scope["path"], status=message["status"]
                 )
+            elif message.get("more_body") and not _is_current(scope):
+                # A stream ends with the credential that began it.
+                message, over = {"type": "http.response.body", "body": b""}, True
             await send(message)
 
-        refusal = self._check_origin(scope) or self._check_credentials(scope) or self._check_limits(scope)
+        refusal = (
+            self._check_origin(scope)
+            or await self._check_credentials(scope)
+            or self._check_role(scope)
+            or self._check_limits(scope)
+        )
         if refusal is not None:
             await refusal.answer(scope["path"])(scope, receive, send_guarded)
         else:
             body = _Body(self, scope, receive)
             try:
-                await self.app(scope, body.receive, send_guarded)
+                with acting_as(self._actor(scope)):
+                    await self.app(scope, body.receive, send_guarded)
             finally:
                 self.held -= body.size
+
+    def _actor(self, scope: Scope) -> Principal | None:
+        """Return who acts in a request: its member; nobody without credentials; None for the owner."""
+        if self.team is not None and not scope[AUTHORISED]:
+            return NOBODY
+        principal: Principal | None = scope[PRINCIPAL]
+        return principal
 
     def _check_origin(self, scope: Scope) -> "_Refusal | None":
         if not scope["path"].startswith("/"):
@@ -147,17 +188,34 @@ class Guard:
             return _Refusal(403, _OTHER_PAGE, "")
         return None
 
-    def _check_credentials(self, scope: Scope) -> "_Refusal | None":
+    async def _check_credentials(self, scope: Scope) -> "_Refusal | None":
         has_token = carries(scope["headers"], self.token)
         session = self.sessions.find(scope["headers"])
-        credential: Credential | None = "token" if has_token else "session" if session else None
+        grant: Grant | None = None
+        refused = ""
+        if self.team is not None and not has_token:
+            try:
+                grant = await self.team.authenticate(scope["headers"])
+            except InvalidTokenError as error:
+                refused = str(error)
+        credential: Credential | None = "token" if has_token else grant.kind if grant else None
+        if credential is None and session is not None:
+            if session.member_hash:
+                grant = self.team.grant_of(session.member_hash) if self.team is not None else None
+            if session.member_hash and grant is None:
+                self.sessions.end(scope["headers"])
+                session = None
+            else:
+                credential = "session"
         scope[AUTHORISED] = credential is not None
         scope[CREDENTIAL] = credential
         scope[SESSION] = session
+        scope[PRINCIPAL] = grant.principal if grant else None
+        scope[_GRANT] = grant
         method = scope["method"]
         if credential is None:
-            return None if _is_open(scope) else self._refuse_unauthorised(scope)
-        if session is not None and not has_token and method not in SAFE_METHODS:
+            return None if _is_open(scope) else self._refuse_unauthorised(scope, refused)
+        if session is not None and credential == "session" and method not in SAFE_METHODS:
             if method == "POST" and scope["path"] in LOGIN_PATHS:
                 return None
             given = _values(scope, b"x-csrf-token")
@@ -167,21 +225,66 @@ class Guard:
                 )
         return None
 
-    def _refuse_unauthorised(self, scope: Scope) -> "_Refusal":
+    def _refuse_unauthorised(self, scope: Scope, refused: str) -> "_Refusal":
         if wait := self.unauthorised.wait("token"):
             return _Refusal(429, "too many requests without the token", "", wait=wait)
         if guest := refusal_of(scope["headers"]):
             return _Refusal(403, guest, KEY_HINT)
         return _Refusal(
             401,
-            "the token is missing or wrong",
-            "send it as `Authorization: Bearer` or `X-API-Key`; `ragmem serve --print-token` prints it",
+            refused or "the token is missing or wrong",
+            "ask the issuer for a new one"
+            if refused
+            else "send it as `Authorization: Bearer` or `X-API-Key`; `ragmem serve --print-token` prints it",
+            challenge=self._challenge(scope, 'error="invalid_token"' if refused else ""),
         )
+
+    def _check_role(self, scope: Scope) -> "_Refusal | None":
+        principal: Principal | None = scope[PRINCIPAL]
+        if principal is None:
+            return None
+        if self.team is not None and (wait := self.team.requests.wait(principal.member)):
+            return _Refusal(
+                429,
+                "too many requests of this member",
+                "[serve] requests_per_minute of config.toml sets how many",
+                wait=wait,
+            )
+        role, route = role_for(scope["method"], scope["path"])
+        if not principal.may(role):
+            method = scope["method"]
+            self.record(
+                who=scope[CREDENTIAL],
+                member=principal.member,
+                method=method if method in _METHODS else "other",
+                route=route,
+                status=403,
+            )
+            challenge = ""
+            if self.team is not None and self.team.oauth is not None:
+                scopes = f'error="insufficient_scope", scope="{self.team.oauth.scope(role)}"'
+                challenge = self._challenge(scope, scopes)
+            return _Refusal(
+                403,
+                f"this needs the role {role}; {principal.member} is {principal.role}",
+                "an admin of the server gives roles: ragmem serve members",
+                challenge=challenge,
+            )
+        return None
+
+    def _challenge(self, scope: Scope, error: str) -> str:
+        """Return WWW-Authenticate, with the place of the resource's metadata where there is an issuer."""
+        if self.team is None or self.team.oauth is None:
+            return "Bearer"
+        metadata = RESOURCE_PATH + ("/mcp" if scope["path"] == "/mcp" else "")
+        parts = [error] if error else []
+        return "Bearer " + ", ".join([*parts, f'resource_metadata="{origin_of(scope)}{metadata}"'])
 
     def _check_limits(self, scope: Scope) -> "_Refusal | None":
         if changes(scope):
-            session = scope[SESSION]
+            session, principal = scope[SESSION], scope[PRINCIPAL]
             who = f"session {session.csrf}" if session and scope[CREDENTIAL] == "session" else "token"
+            who = f"member {principal.member}" if principal else who
             if wait := self.writes.wait(who):
                 return _Refusal(
                     429,
@@ -194,6 +297,16 @@ class Guard:
         return None
 
 
+def origin_of(scope: Scope) -> str:
+    """Return scheme and host of a request whose Host header was checked, as the begin of a URL."""
+    return f"{scope.get('scheme', 'http')}://{_values(scope, b'host')[0]}"
+
+
+def _is_current(scope: Scope) -> bool:
+    grant: Grant | None = scope.get(_GRANT)
+    return grant is None or grant.is_current()
+
+
 def _is_visit(scope: Scope) -> bool:
     """Tell whether a user follows a link to a page without private content."""
     modes = _values(scope, b"sec-fetch-mode")
@@ -203,7 +316,7 @@ def _is_visit(scope: Scope) -> bool:
 
 def _is_open(scope: Scope) -> bool:
     path = scope["path"]
-    if path in OPEN_PATHS:
+    if path in OPEN_PATHS or (path in RESOURCE_PATHS and scope["method"] == "GET"):
         return True
     static = path in STATIC_PATHS or path.startswith(STATIC_PREFIXES)
     return static and scope["method"] in {"GET", "HEAD"}
@@ -217,13 +330,14 @@ class _Refusal:
     detail: str
     hint: str
     wait: int = 0
+    challenge: str = ""
 
     def answer(self, path: str) -> JSONResponse:
         """Return the answer; for the paths of models also in OpenAI's format."""
         # The refused request may have a body on the way, which nobody will read.
         headers = dict(_CLOSE)
-        if self.status == 401:
-            headers["WWW-Authenticate"] = "Bearer"
+        if self.challenge:
+            headers["WWW-Authenticate"] = self.challenge
         if self.wait:
             headers["Retry-After"] = str(self.wait)
         document: dict[str, Any] = {"detail": self.detail, "hint": self.hint}

@@ -23,23 +23,28 @@ def is_loopback(host: str) -> bool:
         return host.lower() == "localhost"
 
 
-def names_of(host: str, settings: ServeSettings, *, allow_remote: bool) -> "Names":
-    """Return the names of a server on this address.
+def names_of(host: str, settings: ServeSettings, *, allow_remote: bool, encrypted: bool) -> "Names":
+    """Return the names of a server on this address; `encrypted`: it answers by TLS.
 
     Raises UsageError for an address that other machines can reach, unless both the command line and
-    config.toml allow it: a copied command or a shared file is not enough.
+    config.toml allow it and what is sent is encrypted: a copied command or a shared file is not enough.
     """
     if is_loopback(host):
         return Names(host, hosts=settings.hosts)
     if not allow_remote:
         raise UsageError(
             f'"{host}" can be reached from other machines',
-            hint="listen on 127.0.0.1, or add --allow-remote if that is meant",
+            hint="listen on 127.0.0.1, or add --allow-remote, or --team, if that is meant",
         )
     if not settings.allow_remote:
         raise UsageError(
             f'"{host}" can be reached from other machines, which config.toml does not allow',
             hint="listen on 127.0.0.1, or set allow_remote = true in [serve] of config.toml as well",
+        )
+    if not encrypted:
+        raise UsageError(
+            f'"{host}" can be reached from other machines, and nothing would be encrypted',
+            hint="give --cert and --key, or listen on 127.0.0.1 behind a proxy with TLS",
         )
     return Names(host, remote=True, hosts=settings.hosts)
 

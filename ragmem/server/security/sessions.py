@@ -16,7 +16,7 @@ ABSOLUTE_S = 7 * 86_400.0
 """Seconds after which a session ends in any case."""
 
 MOST = 64
-"""Maximum sessions; a new one ends the least recently used one."""
+"""Maximum sessions of a token; a new one ends the least recently used one."""
 
 _ID_BYTES = 32
 
@@ -27,6 +27,8 @@ class Session:
 
     begun: float
     used: float
+    member_hash: str = ""
+    """The hash of the member's token that began it; empty: the server's token did."""
     csrf: str = field(default_factory=lambda: secrets.token_urlsafe(_ID_BYTES))
     ended: asyncio.Event = field(default_factory=asyncio.Event)
     """Set on the event loop when the session ends; its streams end then."""
@@ -51,15 +53,16 @@ class Sessions:
         # The keys are digests of the ids, so that the time of a look-up reveals nothing.
         self._sessions: dict[str, Session] = {}
 
-    def begin(self) -> tuple[str, Session]:
-        """Return a new session and its id, which is stored nowhere else."""
+    def begin(self, member_hash: str = "") -> tuple[str, Session]:
+        """Return a new session of a token and its id, which is stored nowhere else."""
         identifier = secrets.token_urlsafe(_ID_BYTES)
         with self._guard:
             self._forget_ended()
-            while len(self._sessions) >= MOST:
-                self._end(min(self._sessions, key=lambda key: self._sessions[key].used))
+            own = [key for key, session in self._sessions.items() if session.member_hash == member_hash]
+            if len(own) >= MOST:
+                self._end(min(own, key=lambda key: self._sessions[key].used))
             now = self._clock()
-            session = self._sessions[_key(identifier)] = Session(now, now)
+            session = self._sessions[_key(identifier)] = Session(now, now, member_hash)
         return identifier, session
 
     def find(self, headers: Iterable[tuple[bytes, bytes]]) -> Session | None:

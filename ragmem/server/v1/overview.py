@@ -18,6 +18,7 @@ from ragmem.api.memory import Ragmem, now
 from ragmem.assistants.places import Places
 from ragmem.domain.model import State
 from ragmem.ports import Embedder, LanguageModel, Models
+from ragmem.ports.principal import confined_member
 from ragmem.server.http.handlers import is_stored
 from ragmem.server.http.workers import Workers, worker_router
 from ragmem.server.v1.etag import NOT_MODIFIED, etag, etag_response, matches, not_modified
@@ -87,6 +88,9 @@ def _add_counts(router: APIRouter, memory: Ragmem) -> None:
         if matches(request, tag):
             return not_modified(tag)
         found = memory.reports.statistics() if stored else _empty_statistics(memory)
+        if confined_member() is not None:
+            # Where it lies, and how much others have stored, is nothing for members.
+            found |= {name: type(found[name])() for name in ("home", "database", "bytes") if name in found}
         return etag_response(tag, orjson.dumps(found | {"archived": archived}))
 
     router.get("/sources", operation_id="list_sources", summary="List the sources")(sources)
@@ -176,7 +180,8 @@ def progress(memory: Ragmem) -> Progress:
 
     Cheap enough to be asked for every second.
     """
-    running = operation(memory.settings.places.state)
+    # What it reads now may be a file of this machine.
+    running = operation(memory.settings.places.state) if confined_member() is None else None
     states = memory.catalog.overview.count_by("state") if is_stored(memory) else {}
     return Progress(
         operation=OperationShape(**asdict(running)) if running else None,

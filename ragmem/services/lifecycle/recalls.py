@@ -12,6 +12,7 @@ from typing import Any
 
 from ragmem.domain.model import ID_LENGTH, digest
 from ragmem.errors import StoreDamagedError
+from ragmem.ports.principal import acting_as
 from ragmem.services.processes.spool import CLOSED, Spool, line_of
 from ragmem.services.retrieval.question import Answer
 from ragmem.storage.home.catalog import Catalog
@@ -48,6 +49,7 @@ class Recalls:
                 self._spool.add(line_of({"session": known, "ids": fresh, "at": to_stamp(self._now())}))
                 self._noted.update((identifier, known) for identifier in fresh)
 
+    @acting_as(None)  # the spool has the recalls of all members
     def absorb(self, *, patience: float | None = None) -> int:
         """Move the spooled recalls to the catalog, and return the number of new ones.
 

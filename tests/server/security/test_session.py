@@ -100,6 +100,8 @@ def test_a_page_can_ask_whether_it_is_logged_in_and_log_out(reader):
         "csrf_token": "",
         "expires_in": 0,
         "by": "token",
+        "member": "",
+        "role": "admin",
     }
 
 

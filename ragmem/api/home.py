@@ -19,6 +19,7 @@ from ragmem.errors import ConfigError, UsageError
 from ragmem.inbox import inbox_folder
 from ragmem.inbox.reader import is_empty
 from ragmem.ports import LanguageModel, Models, Purpose, Store
+from ragmem.ports.principal import acting_as, confined_member
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.sql.database import Database
 from ragmem.storage.sql.sqlite import SQLiteDatabase
@@ -206,9 +207,13 @@ class Home:
 
     @property
     def store(self) -> Store:
-        """The configured store; raises BackendError if there is no such backend."""
+        """The configured store, for a member of a team as it may use it; raises BackendError without one."""
         self.prepare()
-        return self.unprepared_store
+        if confined_member() is None:
+            return self.unprepared_store
+        from ragmem.services.vectors.member_store import member_store
+
+        return member_store(self.unprepared_store, self.catalog)
 
     @lazy
     def unprepared_store(self) -> Store:
@@ -250,7 +255,8 @@ class Home:
         elif time.monotonic() >= self._inbox_retry:
             from ragmem.services.ingestion.inbox import drain_quickly
 
-            self.inbox_note = drain_quickly(self.catalog, self.settings, home=self.home, now=now())
+            with acting_as(None):  # the inbox is the owner's
+                self.inbox_note = drain_quickly(self.catalog, self.settings, home=self.home, now=now())
             self._inbox_retry = time.monotonic() + (INBOX_RETRY_S if self.inbox_note else 0)
         return self.catalog.exists()
 

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from ragmem.api.retrieval import Retrieval
     from ragmem.api.rules import Rules
     from ragmem.api.scrub import Scrub
+    from ragmem.api.sharing import Sharing
     from ragmem.api.vectors import Vectors
     from ragmem.config.settings import SignalRule
     from ragmem.readers.scope import ProjectFinder
@@ -422,6 +423,13 @@ class Ragmem(Home):
         from ragmem.api.scrub import Scrub
 
         return Scrub(self, self.inbox.index_pending)
+
+    @lazy
+    def sharing(self) -> "Sharing":
+        """What a team shares over the git remote of a project."""
+        from ragmem.api.sharing import Sharing
+
+        return Sharing(self)
 
     @lazy
     def vectors(self) -> "Vectors":

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ragmem.api.home import Home, now
 from ragmem.errors import BackendError
+from ragmem.ports.principal import acting_as
 from ragmem.services.ingestion.scope import project_at
 from ragmem.services.retrieval import branches
 from ragmem.services.retrieval.calibration import BUNDLED
@@ -50,6 +51,7 @@ class Retrieval:
             earned_recency=query.earned_recency,
             graph_weight=query.graph_weight,
             time_weight=query.time_weight,
+            shared_weight=self._home.settings.share.weight,
             abstain=query.abstain,
         )
 
@@ -161,6 +163,7 @@ class Retrieval:
             self._calibrations[model] = ReadCache(database, lambda: calibration_for(database, model))
         return self._calibrations[model].value()
 
+    @acting_as(None)  # a calibration holds for everybody
     def calibrate(self) -> None:
         """Measure the calibration if it is due; do nothing beyond a daily cap or if a model fails."""
         from ragmem.services.retrieval.calibration import FROM_CHUNKS, GROWTH, calibrate, read, write

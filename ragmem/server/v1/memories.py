@@ -6,7 +6,8 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 
 from ragmem.api.memory import Ragmem
-from ragmem.errors import NotFoundError, RagmemError, UsageError
+from ragmem.errors import ConflictError, NotFoundError, RagmemError, UsageError
+from ragmem.ports.principal import for_audience
 from ragmem.server.http.handlers import is_stored, text_draft
 from ragmem.server.http.workers import Workers, worker_router
 from ragmem.server.v1.fields import IdInPath
@@ -190,8 +191,15 @@ def store(memory: Ragmem, request: StoreRequest) -> StoreAnswer:
         raise UsageError(f"event_time lies in the year {happened.year}", hint="write 2026-03-15T10:00:00Z")
     wish = DraftOptions(kind=request.kind, tags=tuple(request.tags), project=request.project)
     draft = text_draft(memory, request.text, wish, uri=request.uri, title=request.title, at=happened)
-    (stored,) = memory.ingest([draft], by_agent=True)
+    with for_audience(request.audience):
+        (stored,) = memory.ingest([draft], by_agent=True)
     kept = stored.classified.memory
+    audience = memory.catalog.memories.audience(kept.id)
+    if request.audience and audience and audience != request.audience:
+        raise ConflictError(
+            f'"{kept.short_id}" has the audience {audience}',
+            hint="forget it and store it again; personal and team need no project",
+        )
     # It was indexed after the classification.
     now_stored = memory.catalog.memories.get([kept.id]).get(kept.id, kept)
     return StoreAnswer.model_validate(

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, StrictBool
 
 from ragmem.domain.model import Kind, State, Tier
+from ragmem.ports.principal import Audience
 from ragmem.server.http.models import Text
 from ragmem.server.v1.fields import Confirmed, Id, Label, Moment, Request, Shape
 from ragmem.server.v1.output_models import output_model
@@ -136,6 +137,11 @@ class StoreRequest(Request):
         default="",
         description="A name for where it comes from; another text under the same name replaces this one. "
         "Else the name is made from the text.",
+    )
+    audience: Audience | None = Field(
+        default=None,
+        description="Of a team: who sees a new memory. Else the members of its project; without a project its"
+        " owner alone.",
     )
 
 

@@ -6,6 +6,7 @@ from ragmem.domain.entities.aliases import Alias, aliases
 from ragmem.domain.entities.resolution import WEAK, names_in
 from ragmem.domain.entities.user_statements import alias_of, user_statements_of
 from ragmem.domain.model import Chunk, Memory, State
+from ragmem.ports.principal import acting_as
 from ragmem.services.ingestion.entities import Item, extract_items
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.maintenance.catalog_export import PAGE, Contents
@@ -14,6 +15,7 @@ from ragmem.storage.sql.batches import batches
 from ragmem.storage.sql.rows import to_stamp
 
 
+@acting_as(None)  # what a language model has found in a text is nobody's
 def collect_names(catalog: Catalog, items: Sequence[Item]) -> list[NameStatements]:
     """Return the statements of memories about names; memories that are not for the store have none."""
     found = []

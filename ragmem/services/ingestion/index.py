@@ -9,6 +9,7 @@ from ragmem.domain.model import Chunk, Extraction, Memory, Record, State, Tier
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.frozen import dataclass
 from ragmem.ports import Store
+from ragmem.ports.principal import acting_as
 from ragmem.readers.failures import check
 from ragmem.services.ingestion.entities import (
     Item,
@@ -43,6 +44,7 @@ def record_of(memory: Memory, chunks: Sequence[Chunk], redactor: Redactor) -> Re
     return Record(memory, tuple(chunks), extract_by_rule(memory, chunks, redactor=redactor))
 
 
+@acting_as(None)  # the names of all members decide what a name's node is called
 def records_of(catalog: Catalog, items: Sequence[Item]) -> list[Record]:
     """Return the records of memories for a store; they depend on the catalog only.
 
@@ -140,6 +142,7 @@ def _has_text_of(record: Record, item: Item | None) -> bool:
     )
 
 
+@acting_as(None)
 def index_by_id(catalog: Catalog, store: Store, ids: Sequence[str]) -> None:
     """Index the pending ones among some memories, as the catalog has them now."""
     waiting = [item for item in Contents(catalog.database).of(ids) if item[0].state is State.PENDING]
@@ -148,6 +151,7 @@ def index_by_id(catalog: Catalog, store: Store, ids: Sequence[str]) -> None:
         index(catalog, store, records_of(catalog, waiting))
 
 
+@acting_as(None)
 def index_pending(
     catalog: Catalog,
     store: Store,

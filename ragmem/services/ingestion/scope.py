@@ -6,8 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from ragmem.config.settings import Settings
-from ragmem.domain.model import NO_PROJECTS, Draft, Scope, memory_id
+from ragmem.domain.model import NO_PROJECTS, Draft, Scope, digest, memory_id
 from ragmem.errors import NotFoundError, UsageError
+from ragmem.ports.principal import owner_of
 from ragmem.readers.files import show
 from ragmem.readers.roots import candidates
 from ragmem.readers.scope import ProjectFinder
@@ -64,10 +65,17 @@ def project_by_path(catalog: Catalog, path: Path, *, home: Path) -> str | None:
 def assign_ids(catalog: Catalog, drafts: Sequence[Draft]) -> list[Draft]:
     """Return drafts with the ids of their memories that were moved from another project.
 
-    If a person assigned a memory to a project, its draft has that project.
+    If a person assigned a memory to a project, its draft has that project. What belongs to a member of a team
+    alone has an id of its own: others may store the same text, or another one under the same name.
     """
+    drafts = [
+        replace(draft, id=digest("member", owner, memory_id(draft.source, draft.scope, draft.uri)))
+        if not draft.id and (owner := owner_of(draft.scope.project))
+        else draft
+        for draft in drafts
+    ]
     if not drafts or not catalog.exists():
-        return list(drafts)
+        return drafts
     places = [memory_id(draft.source, draft.scope, draft.uri) for draft in drafts]
     moved = catalog.projects.moved_ids(places)
     found = [

@@ -63,6 +63,8 @@ def find_clusters(
     """
     told = {one for some in catalog.gc_runs.originals(catalog.gc_runs.merged_ids()).values() for one in some}
     sessions: dict[tuple[Scope, str, str], dict[str, Entry]] = defaultdict(dict)
+    # A card is its project's: it must not tell all members what one of them keeps to itself.
+    told |= catalog.memories.readers().keys()
     for entry in catalog.lives.entries(projects, policy=policy):
         free = entry.id in staying and entry.id not in told and entry.memory.state is State.INDEXED
         if free and entry.is_foldable:

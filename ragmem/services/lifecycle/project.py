@@ -11,6 +11,7 @@ from ragmem.services.connections.connect import nearest
 from ragmem.services.lifecycle.items import FOLDED, Item, item_of
 from ragmem.services.lifecycle.kept_findings import Kept, KeptFindings
 from ragmem.services.lifecycle.lifecycle import ALONE, Decisions, decide_all, keep_uncompared
+from ragmem.services.lifecycle.upkeep import apart
 from ragmem.services.processes.worker_pool import WorkerPool
 from ragmem.storage.home.catalog import Catalog
 
@@ -52,7 +53,12 @@ def plan_project(
     """Decide on a project; texts are read in `processes`, if given. Raises BackendError."""
     entries = catalog.lives.entries([asked.project], policy=asked.policy)
     findings = KeptFindings(asked.kept, asked.cache)
-    fate = _decide_project(catalog, asked, entries, findings, processes)
+    by_id = {entry.id: entry for entry in entries}
+    fate: Decisions = {}
+    for number, ids in enumerate(apart(by_id, catalog.memories.readers(asked.project))):
+        # What is known of the texts is that of the first group; without a team there is no other.
+        known = findings if number == 0 else KeptFindings(None)
+        fate |= _decide_project(catalog, asked, [by_id[key] for key in ids], known, processes)
     if asked.compared:
         _spare(catalog, store, fate)
     findings.save()

@@ -1,8 +1,8 @@
 """The rules of gc that keep the store in order: for missing, duplicate, unowned and unindexed memories."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from ragmem.domain.model import UNASSIGNED, State
+from ragmem.domain.model import SHARED, UNASSIGNED, State
 from ragmem.domain.model.document_place import is_of_document
 from ragmem.domain.model.lifecycle import Decision, LifecyclePolicy, LifecycleState
 from ragmem.ports import Store
@@ -25,7 +25,7 @@ def find_superfluous(
     A protected, pinned or proven memory stays unless another one of its scope has exactly the same text; of
     duplicates the protected one stays, else the oldest. Each page of a document stays.
     """
-    groups = [[identifier for identifier, _ in group] for _, group in catalog.overview.duplicates()]
+    groups = _duplicates(catalog)
     doubled = {identifier for group in groups for identifier in group}
     entries = catalog.lives.find_entries(doubled.union(gone), policy=policy)
     # Unassigned memories may be from different projects.
@@ -49,7 +49,12 @@ def find_superfluous(
         # Prefer a memory that its source still has, then one that counts, then a protected one.
         keeper = min(
             lasting or here,
-            key=lambda one: (entries[one].approval.is_withheld, not kept[one], here.index(one)),
+            key=lambda one: (
+                entries[one].approval.is_withheld,
+                entries[one].memory.source == SHARED,
+                not kept[one],
+                here.index(one),
+            ),
         )
         for identifier in here:
             same = f"the same text as {keeper[:12]}"
@@ -58,20 +63,37 @@ def find_superfluous(
             if identifier in gone and not entries[identifier].pinned and lasting:
                 left = "its source no longer has it, and it is " + same
                 decided[identifier] = Decision(identifier, "remove", "missing", left, (keeper,))
+            elif entries[identifier].memory.source == SHARED:
+                reason = f"a duplicate of {keeper[:12]}, but its author withdraws it"
+                decided[identifier] = Decision(identifier, "keep", "shared", reason, (keeper,))
             elif kept[identifier]:
                 reason = f"a duplicate of {keeper[:12]}, but protected"
                 decided[identifier] = Decision(identifier, "keep", "protected", reason, (keeper,))
             else:
                 decided[identifier] = Decision(identifier, "remove", "duplicate", same, (keeper,))
-    for identifier in sorted(gone):
-        if identifier in entries and identifier not in decided:
-            left = "its source no longer has it"
-            decided[identifier] = (
-                Decision(identifier, "keep", "protected", f"{left}, but it is protected")
-                if kept[identifier]
-                else Decision(identifier, "remove", "missing", left)
-            )
-    return list(decided.values())
+    missing = [key for key in sorted(gone) if key in entries and key not in decided]
+    return [*decided.values(), *(_missing(key, is_kept=kept[key]) for key in missing)]
+
+
+def _missing(identifier: str, *, is_kept: bool) -> Decision:
+    left = "its source no longer has it"
+    if is_kept:
+        return Decision(identifier, "keep", "protected", f"{left}, but it is protected")
+    return Decision(identifier, "remove", "missing", left)
+
+
+def _duplicates(catalog: Catalog) -> list[list[str]]:
+    readers = catalog.memories.readers()
+    groups = ([identifier for identifier, _ in group] for _, group in catalog.overview.duplicates())
+    return [part for group in groups for part in apart(group, readers)]
+
+
+def apart(ids: Iterable[str], readers: Mapping[str, str]) -> list[list[str]]:
+    """Return ids in groups of the same readers: no memory stands for one that other members see."""
+    groups: dict[str, list[str]] = {}
+    for identifier in ids:
+        groups.setdefault(readers.get(identifier, ""), []).append(identifier)
+    return list(groups.values())
 
 
 def find_inconsistent(catalog: Catalog, store: Store, *, removing: Collection[str]) -> Iterator[Decision]:

@@ -18,7 +18,7 @@ from ragmem.domain.retrieval.routing import (
 from ragmem.domain.retrieval.routing_cues import Route
 from ragmem.domain.retrieval.routing_frames import agents_frame, code_frame
 from ragmem.domain.secrets.redaction import Redactor
-from ragmem.errors import BackendError
+from ragmem.errors import BackendError, ForbiddenError
 from ragmem.frozen import dataclass
 from ragmem.ports import Store
 from ragmem.services.retrieval.query import Answer, Question, validate_question
@@ -401,7 +401,7 @@ def _graph_facts(
                         }
                         if shape not in relations:
                             relations.append(shape)
-    except BackendError as error:
+    except (BackendError, ForbiddenError) as error:
         return {}, f"the graph is unavailable: {error.full_message}"
     note = "relations come from stored texts" if relations else ""
     return redactor.redact_document({"entities": list(entities.values()), "relations": relations}), note

@@ -4,10 +4,12 @@ import itertools
 import threading
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from ragmem.frozen import dataclass
+from ragmem.ports.principal import Principal, confined_member
 from ragmem.storage.fulltext.lexicon import dead_flags
 from ragmem.storage.fulltext.segments import Array, Header, damage_error, header_of, read_block
 from ragmem.storage.sql.batches import PARAMETERS, batches
@@ -18,6 +20,12 @@ MOST_KEPT = 4_000_000
 
 MOST_IDENTITIES = 50_000
 """Chunks of former questions whose ids are kept: some 15 MB."""
+
+MOST_MEMBERS = 64
+"""Members whose searchable memories are kept: a byte for each memory."""
+
+FEW_NUMBERS = 5_000
+"""New memories that are looked up one by one, so that a write costs the next question of a member little."""
 
 _NOTHING = (np.empty(0, np.intp), np.empty(0, np.float32))
 
@@ -129,16 +137,74 @@ class Corpus:
         """Return which memories are searched for these projects (None: all)."""
         if projects is None:
             return self.alive
-        wanted = np.array([name in projects for name in self.names] or [False])
-        searched: Array = self.alive & wanted[self.projects]
+        searched: Array = self.alive & self.of_projects(projects)
         return searched
+
+    def of_projects(self, projects: Sequence[str] | None) -> Array:
+        """Return which memories are of these projects (None: all), there or not, seen or not."""
+        if projects is None:
+            return np.ones(len(self.versions), dtype=bool)
+        wanted: Array = np.array([name in projects for name in self.names] or [False])[self.projects]
+        return wanted
 
 
 _held: "weakref.WeakKeyDictionary[Database, tuple[object, Corpus]]" = weakref.WeakKeyDictionary()
 
 
+@dataclass(frozen=True, slots=True)
+class _View:
+    """What a member of a team may search of a corpus: which of its memories the member sees, by version."""
+
+    of: Corpus
+    seen: Array
+    corpus: Corpus
+
+
+_views: "weakref.WeakKeyDictionary[Database, dict[Principal, _View]]" = weakref.WeakKeyDictionary()
+
+
 def corpus_of(database: Database, connection: Connection) -> Corpus:
     """Return what can be searched in the connection's snapshot; raises StoreDamagedError.
+
+    For a member of a team, what it may not see is as good as gone: it counts for no frequency either.
+    """
+    whole = _whole_corpus(database, connection)
+    member = confined_member()
+    if member is None or database.dialect != "postgres":
+        return whole
+    views = _views.setdefault(database, {})
+    view = views.get(member)
+    if view is None or view.of is not whole:
+        seen = _seen(connection, whole, view)
+        view = _View(whole, seen, replace(whole, alive=whole.alive & seen))
+        if len(views) >= MOST_MEMBERS:
+            views.clear()
+        views[member] = view
+    return view.corpus
+
+
+def _seen(connection: Connection, corpus: Corpus, known: _View | None) -> Array:
+    """Return which memories of a corpus the connection's role sees; who sees a version never changes."""
+    seen = np.zeros(len(corpus.versions), dtype=bool)
+    fresh = np.ones(len(corpus.versions), dtype=bool)
+    if known is not None and len(known.of.versions):
+        places = np.minimum(np.searchsorted(known.of.versions, corpus.versions), len(known.seen) - 1)
+        fresh = known.of.versions[places] != corpus.versions
+        seen[~fresh] = known.seen[places[~fresh]]
+    numbers = corpus.numbers[fresh]
+    if len(numbers) <= FEW_NUMBERS:
+        rows = select_in(connection, "SELECT n FROM memories WHERE n IN ({})", numbers.tolist())
+        found = np.array([number for (number,) in rows], dtype=np.int64)
+    else:
+        # One value: half a million rows of their own would take a second.
+        (packed,) = connection.execute("SELECT string_agg(int8send(n), ''::bytea) FROM memories").fetchone()
+        found = np.frombuffer(packed or b"", ">i8").astype(np.int64)
+    seen[fresh] = np.isin(numbers, found)
+    return seen
+
+
+def _whole_corpus(database: Database, connection: Connection) -> Corpus:
+    """Return what all may search together.
 
     What was read for the question before is used again as far as it still holds: a segment never changes,
     and its token is that of no other.

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from ragmem.config import offline
 from ragmem.config.secrets import mask_password
-from ragmem.errors import BackendError, ConfigError, StorageError, StoreBusyError
+from ragmem.errors import BackendError, ConfigError, ForbiddenError, StorageError, StoreBusyError
+from ragmem.ports.principal import Principal, confined_member, current_principal
+from ragmem.storage.home.postgres_members import settings_of
 from ragmem.storage.home.postgres_schema import NAMESPACE
 from ragmem.storage.sql.database import Database, Dialect, Queries, Rows
 from ragmem.storage.sql.postgres_errors import error_for, refusal
@@ -52,6 +54,16 @@ class PostgresConnection:
 
     def __init__(self, connection: "psycopg.Connection[Any]") -> None:
         self.raw = connection
+        self._snapshot: str | None = None
+
+    def snapshot(self) -> str | None:
+        """Return what only equals that of a transaction which sees the same rows; None within a write."""
+        if self._snapshot is None:
+            (self._snapshot,) = self.raw.execute(
+                "SELECT CASE WHEN current_setting('transaction_read_only') = 'on'"
+                " THEN pg_current_snapshot()::text END"
+            ).fetchone() or (None,)
+        return self._snapshot
 
     def execute(self, sql: str, parameters: Sequence[Any] = (), /) -> Rows:
         """Run one statement."""
@@ -82,6 +94,7 @@ def _hosts(parameters: Mapping[str, Any]) -> list[str]:
 class _Transaction:
     connection: PostgresConnection
     writing: bool
+    principal: Principal | None
 
 
 class PostgresDatabase(Queries):
@@ -129,7 +142,9 @@ class PostgresDatabase(Queries):
         return self._exists
 
     def size_elsewhere(self) -> int:
-        """Return the bytes that the database takes on the server."""
+        """Return the bytes that the database takes on the server; 0 for a member: they are everybody's."""
+        if confined_member() is not None:
+            return 0
         with self.read() as connection:
             (size,) = connection.execute("SELECT pg_database_size(current_database())").fetchone()
         return int(size)
@@ -187,12 +202,15 @@ class PostgresDatabase(Queries):
 
     def _current(self) -> _Transaction | None:
         found: _Transaction | None = getattr(self._local, "transaction", None)
+        if found is not None and current_principal.get() not in {None, found.principal}:
+            raise RuntimeError("a member may not join the transaction of another, or of the owner")
         return found
 
     @contextmanager
     def _transaction(self, begin: str, *, writing: bool) -> Iterator[_Transaction]:
-        raw = self._begin(begin)
-        transaction = _Transaction(PostgresConnection(raw), writing)
+        principal = current_principal.get()
+        raw = self._begin(begin + settings_of(principal))
+        transaction = _Transaction(PostgresConnection(raw), writing, principal)
         self._local.transaction = transaction
         try:
             with self._translated():
@@ -256,6 +274,12 @@ class PostgresDatabase(Queries):
                 raise error_for("08", f"{error}; nothing of it was written", self.place) from error
             # The driver itself rejects a value, before any server has seen it.
             state = error.sqlstate or ("22" if isinstance(error, driver.DataError) else None)
+            if state == "42501" and (principal := current_principal.get()) is not None:
+                # The server's words name the table, and nothing of a row.
+                raise ForbiddenError(
+                    f'"{principal.member}" may not write this: it belongs to others',
+                    hint="a member writes memories of its own, and of its projects; ask an admin",
+                ) from error
             raise error_for(state, str(error), self.place) from error
 
     def _take(self) -> "tuple[psycopg.Connection[Any], bool]":

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 
 from ragmem.storage.fulltext.lexicon import build, index_other_languages
-from ragmem.storage.home import schema
+from ragmem.storage.home import postgres_members, schema
 from ragmem.storage.memories import edits
 from ragmem.storage.sql.migrations import Migration, Schema, statements_of
 
@@ -113,6 +113,8 @@ CATALOG = Schema(
         Migration(11, "languages", (), index_other_languages, reads_without=True),
         Migration(12, "code words", _statements(schema.CODE_WORDS), reads_without=True),
         Migration(13, "names once", _statements(schema.NAMES_ONCE), reads_without=True),
+        Migration(14, "sharing", _statements(schema.SHARING), reads_without=True),
+        Migration(15, "members", [*statements_of(postgres_members.COLUMNS), *postgres_members.FUNCTIONS]),
     ),
 )
 """The catalog in PostgreSQL; the table `migrations` has its version."""

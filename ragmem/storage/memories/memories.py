@@ -238,6 +238,30 @@ class Memories:
             f"SELECT id FROM memories WHERE {' AND '.join(conditions)} ORDER BY n", values
         )
 
+    def audience(self, identifier: str) -> str:
+        """Return for whom a memory is: personal, project or team; "" without it, and outside PostgreSQL."""
+        if self._database.dialect != "postgres":
+            return ""
+        row = self._database.select_row("SELECT audience FROM memories WHERE id = ?", (identifier,))
+        return row[0] if row else ""
+
+    def readers(self, project: str = "") -> dict[str, str]:
+        """Return id -> who sees the memory, of those that are seen by others than the members of its project.
+
+        Of one project, or of all. Memories with the same value are seen by the same members. Only PostgreSQL
+        has any.
+        """
+        if self._database.dialect != "postgres":
+            return {}
+        return dict(
+            self._database.select(
+                "SELECT id, CASE audience WHEN 'team' THEN 'team' ELSE 'member ' || owner END FROM memories"
+                f" WHERE {'project = ? AND ' if project else ''}"
+                "(audience = 'team' OR (audience = 'personal' AND owner <> ''))",
+                [project] if project else [],
+            )
+        )
+
     def ids_by_number(self, numbers: Iterable[int]) -> dict[int, str]:
         """Return number of the row -> id, of those that are there."""
         return dict(self._database.select_in("SELECT n, id FROM memories WHERE n IN ({})", numbers))

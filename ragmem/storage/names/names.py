@@ -8,6 +8,7 @@ of them is added, removed or mentioned.
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from ragmem.ports.principal import confined_member
 from ragmem.storage.sql import meta
 from ragmem.storage.sql.database import Connection, Database, select_in
 from ragmem.storage.sql.migrations import select_from
@@ -58,7 +59,8 @@ class EntityNames:
         for project, forms in touched.items():
             for form in sorted(shared_forms(connection, project, forms)):
                 update_nodes(connection, project, form, at)
-        mark_pending(connection, most)
+        # A member changes no memory that it does not see; the next write of the owner marks them.
+        mark_pending(connection, 0 if confined_member() else most)
 
     def update_all(self) -> int:
         """Update the nodes of all names; return how many changed, which is 0 in a sound catalog."""

@@ -46,6 +46,7 @@ RELEASED = {
     ("catalog", 12): "90fd0233ab71297f183d11ce82a69c25",
     ("catalog", 13): "3bd28d104c31dfc35d73a530f4cc2473",
     ("catalog", 14): "bee73e912d06f1ea707a20b9164bec6c",
+    ("catalog", 15): "c2f4f036c48c581e84adfe17e239e542",
     ("store", 1): "ade557b679f4adaaa558839752113711",
     ("store", 3): "bb0831eaae3e2fa40ee65f147eef24a2",
     ("store", 2): "2d5e2f1028b96ac889e45fdcb5a3aa7b",
@@ -71,6 +72,8 @@ RELEASED_FOR_POSTGRESQL = {
     11: "2726ff5ea19ca6e071108a62eeb04872",
     12: "8df31825bd35491386d4425bd334057d",
     13: "5fa580f6a2292d321544f0dbe70a9637",
+    14: "8cbfd49689ceddbc05d73b2854b7831d",
+    15: "f92276a6fddacf81d1682b5a00f078aa",
 }
 """The same for the catalog of PostgreSQL, whose statements are derived from those of SQLite."""
 

@@ -28,7 +28,7 @@ CHARACTERS = 800
 SEED = 5
 START = datetime(2025, 1, 1, tzinfo=UTC)
 
-_SENTENCE = re.compile(r"(?<=[.!?\n])\s+")
+SENTENCE = re.compile(r"(?<=[.!?\n])\s+")
 
 
 class GivenVectors:
@@ -74,7 +74,7 @@ def texts(pool: Sequence[str]) -> Iterator[str]:
     while True:
         made: list[str] = []
         while sum(map(len, made)) < CHARACTERS:
-            sentences = _SENTENCE.split(chance.choice(pool))
+            sentences = SENTENCE.split(chance.choice(pool))
             made += chance.sample(sentences, min(3, len(sentences)))
         yield " ".join(made)
 

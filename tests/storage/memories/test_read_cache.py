@@ -5,6 +5,7 @@ from contextlib import closing
 
 import pytest
 
+from ragmem.ports.principal import Principal, acting_as
 from ragmem.storage.memories.read_cache import ReadCache
 from ragmem.storage.sql.sqlite import SQLiteDatabase
 
@@ -80,3 +81,77 @@ def test_it_is_read_anew_where_another_file_takes_the_place(kept, database, tmp_
         for name in ("wal", "shm"):
             database.path.with_name(f"{database.path.name}-{name}").unlink()
     assert kept.value() == 0
+
+
+@pytest.fixture
+def shared(postgres, tmp_path):
+    from ragmem.storage.home.postgres import PostgresDatabase
+
+    with closing(PostgresDatabase(postgres, tmp_path / "one")) as made:
+        with made.write() as connection:
+            connection.execute("CREATE TABLE names (name TEXT)")
+        add(made)
+        yield made
+
+
+@pytest.fixture
+def kept_of_shared(shared):
+    def read():
+        kept.readings += 1
+        return shared.select_int("SELECT count(*) FROM names")
+
+    kept = ReadCache(shared, read)
+    kept.readings = 0
+    return kept
+
+
+def test_postgresql_is_read_once_while_nothing_is_written(kept_of_shared, shared):
+    assert [kept_of_shared.value() for _ in range(3)] == [1, 1, 1]
+    with shared.read():
+        assert kept_of_shared.value() == 1
+    assert kept_of_shared.readings == 1
+
+
+def test_postgresql_is_read_anew_after_a_write_of_this_process_or_another(
+    kept_of_shared, shared, postgres, tmp_path
+):
+    from ragmem.storage.home.postgres import PostgresDatabase
+
+    assert kept_of_shared.value() == 1
+    add(shared)
+    assert kept_of_shared.value() == in_thread(kept_of_shared.value) == 2
+    with closing(PostgresDatabase(postgres, tmp_path / "two")) as other:
+        add(other)
+        assert kept_of_shared.value() == 3
+        with other.write() as connection:
+            connection.execute("DELETE FROM names")
+            # Not yet committed.
+            assert in_thread(kept_of_shared.value) == 3
+    assert kept_of_shared.value() == in_thread(kept_of_shared.value) == 0
+
+
+def test_what_began_before_another_write_keeps_its_snapshot(kept_of_shared, shared):
+    with shared.read():
+        assert kept_of_shared.value() == 1
+        in_thread(lambda: add(shared))
+        assert kept_of_shared.value() == 1
+    assert kept_of_shared.value() == 2
+
+
+def test_within_a_write_of_postgresql_nothing_is_kept(kept_of_shared, shared):
+    with shared.write() as connection:
+        connection.execute("INSERT INTO names VALUES ('b')")
+        assert kept_of_shared.value() == 2
+        connection.execute("INSERT INTO names VALUES ('c')")
+        assert kept_of_shared.value() == 3
+    assert kept_of_shared.value() == 3
+
+
+def test_members_of_a_team_have_values_of_their_own(kept_of_shared):
+    def value_for(member):
+        with acting_as(member):
+            return kept_of_shared.value()
+
+    one, two = (Principal(name, "admin") for name in ("ada", "bob"))
+    assert [value_for(member) for member in (one, two, None, one, two, None)] == [1] * 6
+    assert kept_of_shared.readings == 3

@@ -30,6 +30,9 @@ _DRIVERS = frozenset(
 ITERATIVE = (0, 8)
 """The first pgvector that continues a search if the rows from its index are of other projects."""
 
+SEARCH = "hnsw.iterative_scan=relaxed_order&hnsw.ef_search=400"
+"""How an index is searched: in strict order it drops what it finds late, which is much of a small project."""
+
 
 class ForeignEngine(Engine):
     """LightRAG for each workspace, on the storages of a profile.
@@ -60,6 +63,11 @@ class ForeignEngine(Engine):
             if self._model is not None:
                 self.close()
             self._model = model
+
+    @property
+    def server_settings(self) -> str:
+        """The settings of LightRAG's connections to PostgreSQL, as name=value&name=value."""
+        return (self._variables or {}).get("POSTGRES_SERVER_SETTINGS", "")
 
     def forget_pending(self) -> None:
         """Discard the buffers of the storages after a failed put."""
@@ -155,9 +163,7 @@ class ForeignEngine(Engine):
                 # Its index would find nothing if the nearest rows are of other projects.
                 variables.setdefault("POSTGRES_VECTOR_INDEX_TYPE", "")
             else:
-                variables.setdefault(
-                    "POSTGRES_SERVER_SETTINGS", "hnsw.iterative_scan=strict_order&hnsw.ef_search=200"
-                )
+                variables.setdefault("POSTGRES_SERVER_SETTINGS", SEARCH)
             return variables
         if not self._locked and lock.keeps_files(self._profile.names):
             lock.take(self._folder / self._profile.folder)

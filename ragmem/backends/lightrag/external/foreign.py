@@ -21,6 +21,7 @@ from ragmem.backends.simple_store import StoreDefaults
 from ragmem.domain.model import Entity, Hit, Record, Relation
 from ragmem.ports import Mode, Models, NativeModes, VectorBlock
 from ragmem.storage.maintenance.invariants import sentence
+from ragmem.storage.memories.read_cache import ReadCache
 from ragmem.storage.sql.batches import batches
 from ragmem.storage.sql.database import Database
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ragmem.backends.lightrag.engine import Instance
+    from ragmem.backends.lightrag.external.postgres_vectors import VectorSearch
 
 
 class ForeignStore(StoreDefaults):
@@ -59,6 +61,7 @@ class ForeignStore(StoreDefaults):
         self._spaces = Workspaces(profile, options, models, database)
         self._registry = self._spaces.registry
         self._questions = QuestionCache()
+        self._counted: tuple[VectorSearch, ReadCache[dict[str, int]]] | None = None
 
     @property
     def native(self) -> NativeModes:
@@ -174,15 +177,25 @@ class ForeignStore(StoreDefaults):
 
     def search(self, query: str, *, limit: int, projects: Sequence[str] | None = None) -> list[Hit]:
         """Return the nearest chunks, best first; raises BackendError where another model made the vectors."""
-        if not query.strip() or limit < 1 or not self._registry.workspaces():
+        if not query.strip() or limit < 1 or not self._registry.readable():
             return []
-        self._spaces.refuse_other_model()
-        vector = self._questions.embed(self._models.embedder, query)
+        with self._database.read():
+            if not (known := self._known(projects)):
+                return []
+            embedder = self._spaces.refuse_other_model()
+        vector = self._questions.embed(embedder, query)
+        if search := self._spaces.vector_search(next(iter(known))):
+            return _hits(search.nearest(list(known.values()), vector, limit))
         found: list[reads.Near] = []
         for project, instance in self._spaces.instances(projects).items():
             found += self._near(project, instance, vector, limit)
         found.sort(key=lambda one: (-one.score, one.chunk_id))
         return _hits(found[:limit])
+
+    def _known(self, projects: Sequence[str] | None) -> dict[str, str]:
+        """Return the workspaces of those of the projects (None: all) that have one."""
+        known = self._registry.workspaces()
+        return known if projects is None else {key: known[key] for key in projects if key in known}
 
     def _near(
         self, project: str, instance: "Instance", vector: "NDArray[np.float32]", limit: int
@@ -201,10 +214,12 @@ class ForeignStore(StoreDefaults):
         self, query: str, chunk_ids: Sequence[str], *, projects: Sequence[str] | None = None
     ) -> Mapping[str, float]:
         """Return the cosines of these chunks with the query; chunks without a vector are absent."""
-        if not query.strip() or not chunk_ids or not self._registry.workspaces():
+        if not query.strip() or not chunk_ids or not (known := self._known(projects)):
             return {}
-        self._spaces.refuse_other_model()
-        question = self._questions.vector(self._models.embedder, query)
+        question = self._questions.vector(self._spaces.refuse_other_model(), query)
+        if search := self._spaces.vector_search(next(iter(known))):
+            ids = list(dict.fromkeys(chunk_ids))
+            return {one.chunk_id: one.score for one in search.cosines(ids, question, projects)}
         found: dict[str, float] = {}
         for project, instance in self._spaces.instances(projects).items():
             near = [
@@ -242,8 +257,10 @@ class ForeignStore(StoreDefaults):
 
     def nearest_to(self, vectors: "NDArray[np.float32]", *, limit: int, project: str) -> list[list[Hit]]:
         """Return the nearest chunks of a project for each vector, best first."""
-        if self._registry.workspaces() and limit > 0:
+        if limit > 0 and (known := self._known([project])):
             self._spaces.refuse_other_model()
+            if search := self._spaces.vector_search(project):
+                return [_hits(search.nearest(list(known.values()), vector, limit)) for vector in vectors]
             for instance in self._spaces.instances([project]).values():
                 return [_hits(self._near(project, instance, vector, limit)[:limit]) for vector in vectors]
         return [[] for _ in vectors]
@@ -354,6 +371,15 @@ class ForeignStore(StoreDefaults):
 
     def statistics(self) -> Mapping[str, int]:
         """Return counts: documents, chunks, vectors, entities, relations, workspaces."""
+        known = self._registry.workspaces()
+        # Opened before the transaction of the cache, as in put.
+        if known and (search := self._spaces.vector_search(next(iter(known)))):
+            if self._counted is None or self._counted[0] is not search:
+                counts = ReadCache(
+                    self._database, lambda: search.counts(list(self._registry.workspaces().values()))
+                )
+                self._counted = search, counts
+            return dict(self._counted[1].value())
         total = dict(reads.NO_COUNTS)
         for instance in self._spaces.instances().values():
             counted = self._spaces.run(reads.counts, instance)

@@ -5,6 +5,7 @@ import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from ragmem.storage.memories.read_cache import ReadCache
 from ragmem.storage.sql.batches import batches, marks
 from ragmem.storage.sql.database import Connection, Database
 from ragmem.storage.sql.migrations import Migration, Schema, migrate
@@ -58,6 +59,8 @@ class Registry:
         self._database = database
         self._store = store
         self._ready = False
+        # Each question asks for it several times.
+        self._known = ReadCache(database, self._read)
 
     def readable(self) -> bool:
         """Tell whether the tables exist, without creating anything."""
@@ -71,17 +74,25 @@ class Registry:
         """Create the tables where they are missing."""
         if not self._ready:
             self._ready = migrate(self._database, FOREIGN)
+            if self._database.dialect == "postgres":
+                from ragmem.storage.home.postgres_members import renew_members
+
+                renew_members(self._database)
 
     def workspaces(self) -> dict[str, str]:
         """Return LightRAG's name of each project's workspace, by project in order of name."""
-        if not self.readable():
-            return {}
+        return self._known.value()[0] if self.readable() else {}
+
+    def _read(self) -> tuple[dict[str, str], Model | None]:
         with self._database.read() as connection:
             rows = connection.execute(
                 "SELECT project, workspace FROM store_workspaces WHERE store = ? ORDER BY project",
                 (self._store,),
             ).fetchall()
-        return dict(rows)
+            model = connection.execute(
+                "SELECT model, dimensions FROM store_models WHERE store = ?", (self._store,)
+            ).fetchone()
+        return dict(rows), Model(*model) if model else None
 
     def add_workspace(self, connection: Connection, project: str) -> None:
         """Give a project a workspace where it has none.
@@ -97,13 +108,7 @@ class Registry:
 
     def model(self) -> Model | None:
         """Return the model of the store's vectors; None while there are none."""
-        if not self.readable():
-            return None
-        with self._database.read() as connection:
-            row = connection.execute(
-                "SELECT model, dimensions FROM store_models WHERE store = ?", (self._store,)
-            ).fetchone()
-        return Model(*row) if row else None
+        return self._known.value()[1] if self.readable() else None
 
     def pin(self, connection: Connection, model: Model | None) -> None:
         """Record the model of the store's vectors from now on."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 from ragmem.backends.lightrag.external.profile import Profile
 from ragmem.backends.lightrag.external.tables import Model, Registry
 from ragmem.errors import BackendError
-from ragmem.ports import Models
+from ragmem.ports import Embedder, Models
 from ragmem.storage.sql.database import Database
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from ragmem.backends.lightrag.engine import Instance
     from ragmem.backends.lightrag.external.engine import ForeignEngine
+    from ragmem.backends.lightrag.external.postgres_vectors import VectorSearch
 
 _T = TypeVar("_T")
 _P = ParamSpec("_P")
@@ -37,6 +38,7 @@ class Workspaces:
         self._database = database
         self.registry = Registry(database, profile.identity)
         self._opened: ForeignEngine | None = None
+        self._search: tuple[str, VectorSearch] | None = None
         self._opening = threading.Lock()
 
     @property
@@ -65,17 +67,18 @@ class Workspaces:
 
     def configured_model(self) -> Model:
         """Return the configured model."""
-        embedder = self._models.embedder
-        return Model(embedder.model_id, embedder.dimensions)
+        return _model_of(self._models.embedder)
 
-    def refuse_other_model(self) -> None:
-        """Raise BackendError where the store has vectors of another model."""
-        pinned, asked = self.registry.model(), self.configured_model()
+    def refuse_other_model(self) -> Embedder:
+        """Return the embedder; raises BackendError where the store has vectors of another model."""
+        pinned, embedder = self.registry.model(), self._models.embedder
+        asked = _model_of(embedder)
         if pinned is not None and pinned != asked:
             raise BackendError(
                 f'the vectors in the store are of the model "{pinned.id}", not of "{asked.id}"',
                 hint="run `ragmem seed --rebuild`, or set [models] back",
             )
+        return embedder
 
     def instances(self, projects: Iterable[str] | None = None) -> dict[str, "Instance"]:
         """Return the opened LightRAG of each of these projects (None: all) that has a workspace."""
@@ -89,6 +92,36 @@ class Workspaces:
             return {}
         self._engine.use(self.registry.model() or self.configured_model())
         return {project: self._engine.instance(known[project]) for project in chosen}
+
+    def vector_search(self, project: str) -> "VectorSearch | None":
+        """Return the search in the table of all chunks' vectors, where it lies beside the catalog.
+
+        `project` is any that has a workspace.
+        """
+        if not self._profile.url:
+            return None
+        index = self.instances([project])[project].rag.chunks_vdb
+        with self._opening:
+            if self._search is None or self._search[0] != index.table_name:
+                from ragmem.backends.lightrag.external.postgres_vectors import VectorSearch
+
+                self._close_search()
+                half = index.db.vector_index_type == "HNSW_HALFVEC"
+                search = VectorSearch(
+                    self._profile.url,
+                    self._database.home,
+                    store=self._profile.identity,
+                    table=index.table_name,
+                    cast="halfvec" if half else "vector",
+                    settings=self._opened.server_settings if self._opened else "",
+                )
+                self._search = index.table_name, search
+            return self._search[1]
+
+    def _close_search(self) -> None:
+        if self._search is not None:
+            self._search[1].close()
+            self._search = None
 
     def open_new(self, projects: Iterable[str]) -> None:
         """Open the workspaces of these projects, creating missing ones."""
@@ -114,5 +147,10 @@ class Workspaces:
 
     def close(self) -> None:
         """Close LightRAG; closing twice is fine."""
+        self._close_search()
         if self._opened is not None:
             self._opened.close()
+
+
+def _model_of(embedder: Embedder) -> Model:
+    return Model(embedder.model_id, embedder.dimensions)

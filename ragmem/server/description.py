@@ -24,6 +24,7 @@ TAGS = {
     "memories": "Memories one by one: list, look, store, rate, pin, forget.",
     "graph": "The entities in memories, and their relations.",
     "lifecycle": "The lifecycle of memories: states, decay, what gc archives next and why, the archive.",
+    "sharing": "What members of a team have shared over git: review, mute, conflicts.",
     "gc": "Merge connected memories, archive isolated and empty ones; plan, apply, undo.",
     "overview": "The memory as a whole: counts, sources, time, health, what assistants were given.",
     "query": "Questions, in the format of LightRAG's server.",

@@ -8,7 +8,7 @@ SMALL, LARGE = (80, 24), (200, 60)
 # Key (or name) of a view -> what must stand there.
 SHOWN = {
     "1": ["memories", "Tiers per source", "ingest", "notes"],
-    "2": ["notes", "135", "on"],
+    "2": ["agentmemory", "135", "on"],
     "3": ["Ferry 129", "100 of 135"],
     "4": ["ask a question"],
     "5": ["PostgreSQL", "relations"],
@@ -18,6 +18,7 @@ SHOWN = {
     "9": ["session-1", "Driver"],
     "0": ["gotcha", "the tide table is in UTC"],
     "approvals": ["Nothing waits for you"],
+    "shared": ["Nothing that others have shared waits"],
     "transcripts": ["No transcript of an assistant was found"],
     "agents": ["builder", "working", "build main"],
     "log": ["seed"],

@@ -4,12 +4,13 @@ import asyncio
 from threading import Event
 
 from explorer_walk import walk
+from shared_home import ADA, BOB, HOSTILE, fetch, make_shared, share, statement
 
 from ragmem.cli.explorer.filter_query import parse_filter
 from ragmem.cli.explorer.memories import Memories
 from ragmem.domain.model import Draft, Scope
 
-from .conftest import Home
+from .conftest import FAKE, Home
 
 
 def table_of(at):
@@ -362,3 +363,36 @@ def test_a_line_is_cut_into_words_and_values():
     asked = parse_filter('driver kind:error project:"two words" http://x kind:', ("kind", "project"))
     assert asked.text == "driver http://x"
     assert asked.values == {"kind": ("error",), "project": ("two words",)}
+
+
+def test_what_others_have_shared_is_accepted_and_rejected_by_keys_and_told_with_its_author(tmp_path):
+    remote, folder = make_shared(tmp_path)
+    for member, said in (("ada", ADA), ("bob", BOB), ("eve", HOSTILE)):
+        share(remote, tmp_path, member, statement(member, *said))
+    project = fetch(tmp_path, folder)
+    home = Home(tmp_path)
+    assert home.environ.items() >= FAKE.items()
+
+    async def steps(at):
+        await at.app.show("shared")
+        await at.settle()
+        assert len(table_of(at).shown) == 3
+        await at.press("slash")
+        await at.type("from:ada")
+        await at.press("enter")
+        assert [row.cells[1:3] for row in table_of(at).shown] == [("ada", "unsigned")]
+        await at.press("y")
+        assert [row.cells[1] for row in table_of(at).shown] != ["ada"]
+        await at.press("slash")
+        await at.type("from:eve")
+        await at.press("enter")
+        assert "onerror" in at, "a text is shown as it is"
+        await at.press("n")
+        assert [row.cells[1] for row in table_of(at).shown] == ["bob"]
+        await at.press("3")
+        assert "from ada" in at
+        assert "from bob" not in at
+
+    walk(home, steps, size=(200, 60))
+    with home.open() as memory:
+        assert {one.row.member for one in memory.sharing.waiting(project=project)} == {"bob"}

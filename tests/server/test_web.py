@@ -2,12 +2,15 @@
 
 import os
 import shutil
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from shared_home import ADA, BOB, fetch, make_shared, share, statement
+from shared_home import HOSTILE as SHARED_HOSTILE
 
 from ragmem.services.processes.operation import SharedProgress
 from ragmem.services.processes.progress import Silent
@@ -53,7 +56,12 @@ class Visit:
 
 @pytest.fixture
 def visit(browser, own_server):
-    server = own_server
+    with visiting(browser, own_server) as made:
+        yield made
+
+
+@contextmanager
+def visiting(browser, server):
     context = browser.new_context(
         viewport={"width": 1280, "height": 800}, color_scheme="light", reduced_motion="reduce"
     )
@@ -429,3 +437,49 @@ def test_the_progress_of_another_process_is_shown_while_it_runs(inside):
         running.begin("connect", 2)
         page.get_by_role("progressbar", name="Setup connects the assistants").wait_for()
     page.get_by_role("complementary", name="Progress").wait_for(state="detached")
+
+
+def test_what_others_have_shared_is_reviewed_and_told_with_its_author_as_text(browser, tmp_path, start):
+    remote, folder = make_shared(tmp_path)
+    for member, said in (("ada", ADA), ("bob", BOB), ("eve", SHARED_HOSTILE)):
+        share(remote, tmp_path, member, statement(member, *said))
+    fetch(tmp_path, folder)
+    with start(tmp_path) as server, visiting(browser, server) as visit:
+        page = visit.page
+        page.goto(f"{server.url}/#token={server.token}")
+        page.get_by_role("heading", name="Search").wait_for()
+        page.keyboard.press("4")
+        card = page.locator(".card.shared")
+        eve = card.locator("li", has_text="from eve")
+        eve.get_by_role("button", name="Show text").click()
+        eve.get_by_text("window.ran=2").wait_for()
+        assert card.locator("li img, li script, li a").count() == 0
+        eve.get_by_role("button", name="Reject").click()
+        eve.wait_for(state="detached")
+
+        card.locator("summary", has_text="Conflicts").click()
+        for _, text in (ADA, BOB):
+            card.get_by_text(text).wait_for()
+        card.locator("li", has_text="from ada").get_by_role("button", name="Accept").click()
+        page.get_by_text(f"Accepted: {ADA[0]}").wait_for()
+        card.locator("li", has_text="from bob").get_by_role("button", name="Accept").wait_for()
+
+        visit.go("#/search?q=queue+of+the+tide+gauge&nearest=1")
+        result = page.locator(".result", has_text="from ada")
+        result.get_by_text("unsigned").wait_for()
+        assert page.locator(".result", has_text="from bob").count() == 0
+        result.locator(".result-title").click()
+        page.get_by_role("complementary", name="Memory").get_by_text("from ada").wait_for()
+
+        visit.go("#/lifecycle")
+        card.locator("summary", has_text="Members").click()
+        card.get_by_role("button", name="Mute ada", exact=True).click()
+        card.get_by_role("button", name="Unmute ada").wait_for()
+        assert page.evaluate("window.ran") is None
+        assert not visit.told
+
+
+def test_the_panel_of_what_is_shared_is_hidden_where_nobody_shares(inside):
+    inside.page.keyboard.press("4")
+    inside.page.get_by_role("heading", name="What the next gc does").wait_for()
+    assert inside.page.locator(".card.shared").count() == 0

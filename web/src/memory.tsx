@@ -5,7 +5,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 
 import { post, put, useGet } from "./api";
 import { date, dateTime, percent, tail, words } from "./format";
-import { Ago, CloseButton, Confirm, ErrorLine, KindDot, Meter, Skeleton } from "./parts/basics";
+import { Ago, CloseButton, Confirm, ErrorLine, KindDot, Meter, Origin, Skeleton } from "./parts/basics";
 import { Icon } from "./parts/icons";
 import { Prose } from "./parts/texts";
 import { say, sayProblem } from "./parts/toast";
@@ -174,7 +174,7 @@ function Content({ memory, marked }: { memory: MemoryDetail; marked: RegExp | nu
       <p class="meta">
         <KindDot kind={memory.kind} />
         <span>{projectName(memory.project)}</span>
-        <span>{memory.source}</span>
+        <Origin memory={memory} />
         <Ago at={memory.event_time} />
         {memory.protected && <span class="badge">protected</span>}
         {memory.category !== "none" && <span class="badge">{words(memory.category)}</span>}

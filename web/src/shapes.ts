@@ -31,6 +31,13 @@ const PLACED = new Set(
   ).split(" "),
 );
 
+/** The member who has shared a memory and what their signature is worth; null for one's own. */
+export function originOf({ source, metadata }: MemorySummary): { member: string; verdict: string } | null {
+  const { origin, verdict } = metadata;
+  if (source !== "shared" || typeof origin !== "string" || !origin) return null;
+  return { member: origin, verdict: typeof verdict === "string" ? verdict : "" };
+}
+
 /** The other fields that have one value: the page shows a new field of the server without a change. */
 export function furtherFields(memory: MemorySummary): [name: string, value: string][] {
   return Object.entries(memory).flatMap(([name, value]: [string, unknown]) =>
@@ -423,6 +430,60 @@ export interface Proposals {
 export interface Decided {
   proposals: Proposal[];
   notes: string[];
+}
+
+export interface SharedItem {
+  id: string;
+  record: string;
+  project: string;
+  sort: string;
+  member: string;
+  verdict: string;
+  approval: "" | "proposed" | "accepted" | "rejected";
+  withdrawn: boolean;
+  memory: string;
+  title: string;
+  kind: string;
+  at: string;
+}
+
+export interface SharedDetail extends SharedItem {
+  text: string;
+}
+
+export interface SharedItems {
+  records: SharedItem[];
+  waiting: number;
+}
+
+export interface ShareDecided {
+  records: SharedItem[];
+  note: string;
+}
+
+export interface SharedProject {
+  project: string;
+  waiting: number;
+  members: {
+    member: string;
+    memories: number;
+    waiting: number;
+    rejected: number;
+    withdrawn: number;
+    unsigned: number;
+    muted: boolean;
+    fetched_at: string | null;
+  }[];
+}
+
+export interface SharedProjects {
+  projects: SharedProject[];
+  waiting: number;
+}
+
+export interface SharedConflicts {
+  conflicts: { project: string; reason: string; memories: SharedDetail[] }[];
+  total: number;
 }
 
 export interface Check {

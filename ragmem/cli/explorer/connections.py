@@ -66,7 +66,7 @@ class Connections(ListPane):
                     f"{one.connections:,}",
                     display_title(one.memory, redactor=memory.redactor),
                     one.memory.kind.value,
-                    one.memory.source,
+                    one.memory.provenance,
                     one.memory.short_id,
                 ),
                 key=one.memory.short_id,

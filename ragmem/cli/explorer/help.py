@@ -23,6 +23,7 @@ In a list
   c          copy the id
   d          show what is told of a line beside the list, or no longer
   e          open the file in $EDITOR
+  y n        of what others have shared: accept, reject
 
 In a memory or an entity
   1 … 6      a tab by its number; [ and ] the one before and after
@@ -35,7 +36,7 @@ Everywhere
   ?          these keys
   q          quit
 
-The explorer changes no memory. Every view is a command as well, with --json:
+The explorer changes no memory of yours. Every view is a command as well, with --json:
 ragmem inspect --help
 """
 

@@ -36,7 +36,7 @@ def row_of(memory: Memory, redactor: Redactor) -> Row:
             memory.event_time.strftime("%Y-%m-%d"),
             memory.kind.value,
             display_title(memory, redactor=redactor),
-            memory.source,
+            memory.provenance,
             memory.state.value,
             memory.short_id,
         ),
@@ -53,7 +53,7 @@ def excerpt(memory: Memory, redactor: Redactor) -> str:
         f"{memory.short_id}  {memory.event_time:%Y-%m-%d %H:%M}",
         f"{memory.kind.value}, {memory.tier.value}, {memory.state.value}"
         + (", protected" if memory.protected else ""),
-        f"{memory.source}  {shorten_home(redactor.redact(memory.uri)[0])}",
+        f"{memory.provenance}  {shorten_home(redactor.redact(memory.uri)[0])}",
     )
     text = redactor.redact(memory.text)[0].strip()
     cut = text if len(text) <= BEGINNING else text[:BEGINNING].rstrip() + "…"

@@ -70,7 +70,7 @@ class MemoryScreen(TabbedScreen):
         memory = found.memory
         self.tell(
             found.title,
-            f"{memory.short_id}  {memory.event_time:%Y-%m-%d}  {memory.kind.value}  {memory.source}"
+            f"{memory.short_id}  {memory.event_time:%Y-%m-%d}  {memory.kind.value}  {memory.provenance}"
             f"  {memory.tier.value}  {memory.state.value}",
         )
         self._fill(found, redactor=redactor)

@@ -108,7 +108,7 @@ def _row(match: Match, question: str, redactor: Redactor) -> Row:
             display_title(memory, redactor=redactor),
             memory.event_time.strftime("%Y-%m-%d"),
             memory.kind.value,
-            memory.source,
+            memory.provenance,
         ),
         key=memory.short_id,
         opens=("memory", memory.id),

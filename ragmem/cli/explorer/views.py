@@ -37,6 +37,7 @@ VIEWS = tuple(
         ("injections", "9"),
         ("records", "0"),
         ("approvals", ""),
+        ("shared", ""),
         ("transcripts", ""),
         ("agents", ""),
         ("log", ""),

@@ -15,6 +15,7 @@ from ragmem.server.v1 import (
     overview,
     projects,
     questions,
+    sharing,
 )
 from ragmem.server.v1.fields import PREFIX
 
@@ -22,6 +23,17 @@ from ragmem.server.v1.fields import PREFIX
 def routes(memory: Ragmem, workers: Workers) -> APIRouter:
     """Return the routes of an open memory; blocking work runs in the workers."""
     router = APIRouter(prefix=PREFIX, responses=failure_responses(404))
-    for part in (questions, memories, graph, lifecycle, approval, gc, overview, projects, injections):
+    for part in (
+        questions,
+        memories,
+        graph,
+        lifecycle,
+        approval,
+        sharing,
+        gc,
+        overview,
+        projects,
+        injections,
+    ):
         router.include_router(part.routes(memory, workers))
     return router

@@ -5,7 +5,7 @@ import { useEffect, useRef } from "preact/hooks";
 
 import { Problem } from "../api";
 import { ago, dateTime } from "../format";
-import type { Kind } from "../shapes";
+import { type Kind, type MemorySummary, originOf } from "../shapes";
 import { Icon } from "./icons";
 
 export function ErrorLine({ problem, retry }: { problem: Problem; retry?: () => void }): JSX.Element {
@@ -49,6 +49,22 @@ export function KindDot({ kind }: { kind: Kind }): JSX.Element {
       {kind}
     </span>
   );
+}
+
+/** Who has shared something, and what their signature is worth. */
+export function From({ member, verdict }: { member: string; verdict: string }): JSX.Element {
+  return (
+    <>
+      <span>from {member}</span>
+      {verdict && <span class={verdict === "verified" ? "badge" : "badge warn"}>{verdict}</span>}
+    </>
+  );
+}
+
+/** Where a memory comes from: its source, or the member who has shared it. */
+export function Origin({ memory }: { memory: MemorySummary }): JSX.Element {
+  const shared = originOf(memory);
+  return shared ? <From {...shared} /> : <span>{memory.source}</span>;
 }
 
 export function Ago({ at }: { at: string }): JSX.Element {

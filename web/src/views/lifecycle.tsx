@@ -26,6 +26,7 @@ import type {
   Topic,
 } from "../shapes";
 import { Approvals } from "./approvals";
+import { Shared } from "./shared";
 
 const POLL_MS = 700;
 /** Items of a group that are shown at first. */
@@ -56,6 +57,7 @@ export function Lifecycle(): JSX.Element {
             <div class="lifecycle-columns">
               <div>
                 <Approvals project={values.project} onChanged={changed} />
+                <Shared project={values.project} onChanged={changed} />
                 <Next project={values.project} onChanged={changed} />
                 {report.data && <Loners report={report.data} />}
                 {report.data && <Topics topics={report.data.clusters} />}

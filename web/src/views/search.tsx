@@ -6,7 +6,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { post, useGet, useLoaded } from "../api";
 import { compact, counted, seconds } from "../format";
 import { memoryHref, WithPanel } from "../memory";
-import { Ago, Empty, ErrorLine, KindDot, Meter, Select, Skeleton } from "../parts/basics";
+import { Ago, Empty, ErrorLine, KindDot, Meter, Origin, Select, Skeleton } from "../parts/basics";
 import { Icon } from "../parts/icons";
 import { Marked, plain, wordsOf } from "../parts/texts";
 import { projectName } from "../projects";
@@ -407,7 +407,7 @@ export function Meta({
     <p class="meta">
       <KindDot kind={memory.kind} />
       <span>{projectName(memory.project)}</span>
-      <span>{memory.source}</span>
+      <Origin memory={memory} />
       <Ago at={memory.event_time} />
       {furtherFields(memory).map(([name, value]) => <span key={name}>{name}: {value}</span>)}
       {children}

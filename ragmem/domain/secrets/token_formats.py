@@ -85,6 +85,8 @@ TOKEN_FORMATS = (
     _format("Google key", "AIza", rf"{_WEB}{{35,}}+"),
     _format("Google key", "AQ.", rf"{_WEB}{{40,}}+", wide=True),
     _format("Google token", "ya29.", r"[A-Za-z0-9_.-]{20,}+", wide=True),
+    # What a person pastes after a login in the browser.
+    _format("Google code", "4/0A 4%2F0A", rf"{_WEB}{{40,}}+", wide=True),
     _format("Google secret", "GOCSPX-", rf"{_WEB}{{20,}}+"),
     _format("Google token", "1//0", rf"{_WEB}{{40,}}+", wide=True),
     _format("JWT", "eyJ", rf"{_WEB}{{13,1024}}+\.eyJ{_WEB}{{8,}}+\.{_WEB}{{10,}}+", dotted=True),
@@ -102,6 +104,8 @@ TOKEN_FORMATS = (
     _format("Mailchimp key", "-us", r"(?<=[0-9a-f]{32}-us)\d{1,2}(?![\w-])", wide=True, sure=True),
     _format("npm token", "npm_", r"[A-Za-z0-9]{36,}+"),
     _format("PyPI token", "pypi-", rf"{_WEB}{{40,}}+"),
+    # Of a member of a team's server; longer ones are names in code.
+    _format("ragmem token", "ragmem_", rf"{_WEB}{{43}}(?!{_WEB})"),
     _format("Hugging Face token", "hf_ api_org_", r"[A-Za-z0-9]{30,}+"),
     _format("Groq key", "gsk_", r"[A-Za-z0-9]{40,}+"),
     _format("xAI key", "xai-", r"[A-Za-z0-9]{40,}+"),

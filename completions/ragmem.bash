@@ -95,12 +95,16 @@ _ragmem_folders() {
 
 _ragmem_is_command() {
     case "$1:$2" in
-        ":setup"|":demo"|":seed"|":help"|":completions"|":query"|":context"|":check"|":ingest"|":record"|":import"|":approve"|":pin"|":feedback"|":inspect"|":projects"|":agents"|":connect"|":disconnect"|":refresh"|":serve"|":mcp"|":warm"|":doctor"|":gc"|":forget"|":scrub"|":backup"|":restore"|":export"|":store"|":models") : ;;
+        ":setup"|":demo"|":seed"|":help"|":completions"|":query"|":context"|":check"|":ingest"|":record"|":import"|":share"|":approve"|":pin"|":feedback"|":inspect"|":projects"|":agents"|":connect"|":disconnect"|":refresh"|":serve"|":mcp"|":warm"|":doctor"|":gc"|":forget"|":scrub"|":backup"|":restore"|":export"|":store"|":models") : ;;
         "completions:show"|"completions:install") : ;;
+        "share:status"|"share:push"|"share:fetch"|"share:withdraw"|"share:mute"|"share:unmute"|"share:conflicts"|"share:review") : ;;
+        "share review:list"|"share review:show"|"share review:accept"|"share review:reject") : ;;
         "approve:list"|"approve:show"|"approve:accept"|"approve:reject"|"approve:draft") : ;;
         "inspect:stats"|"inspect:sources"|"inspect:memory"|"inspect:explore"|"inspect:memories"|"inspect:connections"|"inspect:history"|"inspect:entities"|"inspect:entity"|"inspect:path"|"inspect:communities"|"inspect:timeline"|"inspect:merges"|"inspect:graph"|"inspect:records"|"inspect:code"|"inspect:impact"|"inspect:lifecycle"|"inspect:plots"|"inspect:report"|"inspect:injections"|"inspect:queue"|"inspect:transcripts"|"inspect:config"|"inspect:usage"|"inspect:log"|"inspect:runs") : ;;
         "projects:list"|"projects:join"|"projects:split"|"projects:rename"|"projects:move"|"projects:assign") : ;;
         "agents:show"|"agents:heartbeat"|"agents:signal"|"agents:messages"|"agents:acknowledge"|"agents:publish"|"agents:events"|"agents:forget") : ;;
+        "serve:members") : ;;
+        "serve members:add"|"serve members:list"|"serve members:remove"|"serve members:rotate") : ;;
         "warm:status"|"warm:stop") : ;;
         "store:show"|"store:migrate") : ;;
         "models:list"|"models:use"|"models:resume"|"models:pull"|"models:remove"|"models:bundle"|"models:test") : ;;
@@ -124,6 +128,19 @@ _ragmem_options() {
         "ingest") _ragmem_words -k --kind -t --tag -p --project --spec --at --title --buffer --text --type --session --agent --jsonl --drain --code --rebuild -y --yes --dry-run --explain --json -q --quiet -h --help ;;
         "record") _ragmem_words -f --field -t --tag -p --project --spec --at --dry-run --json -q --quiet -h --help ;;
         "import") _ragmem_words --from --keep --dry-run --json -q --quiet -h --help ;;
+        "share") _ragmem_words --json -h --help ;;
+        "share status") _ragmem_words --json -h --help ;;
+        "share push") _ragmem_words --consent --dry-run -y --yes --json -q --quiet -h --help ;;
+        "share fetch") _ragmem_words --json -q --quiet -h --help ;;
+        "share withdraw") _ragmem_words --reason --json -h --help ;;
+        "share mute") _ragmem_words -h --help ;;
+        "share unmute") _ragmem_words -h --help ;;
+        "share conflicts") _ragmem_words --json -h --help ;;
+        "share review") _ragmem_words --json -h --help ;;
+        "share review list") _ragmem_words --from --state -n --limit --json -h --help ;;
+        "share review show") _ragmem_words --json -h --help ;;
+        "share review accept") _ragmem_words --from -a --all --json -h --help ;;
+        "share review reject") _ragmem_words --from -a --all --json -h --help ;;
         "approve") _ragmem_words --json -h --help ;;
         "approve list") _ragmem_words -p --project -a --all --state -n --limit --json -h --help ;;
         "approve show") _ragmem_words --json -h --help ;;
@@ -179,7 +196,12 @@ _ragmem_options() {
         "connect") _ragmem_words --all --scope --no-mcp --dry-run --json -q --quiet -h --help ;;
         "disconnect") _ragmem_words --all --scope --dry-run --json -q --quiet -h --help ;;
         "refresh") _ragmem_words --file --for -p --project --max-lines --dry-run --check --json -q --quiet -h --help ;;
-        "serve") _ragmem_words --host --port --allow-remote --open --print-token --new-token --log-format --log-level --install --uninstall --dry-run -q --quiet -h --help ;;
+        "serve") _ragmem_words --host --port --allow-remote --team --cert --key --open --print-token --new-token --log-format --log-level --install --uninstall --dry-run -q --quiet -h --help ;;
+        "serve members") _ragmem_words --json -h --help ;;
+        "serve members add") _ragmem_words --role --project --json -q --quiet -h --help ;;
+        "serve members list") _ragmem_words --json -h --help ;;
+        "serve members remove") _ragmem_words -q --quiet -h --help ;;
+        "serve members rotate") _ragmem_words --json -q --quiet -h --help ;;
         "mcp") _ragmem_words --profile --project --structured -h --help ;;
         "warm") _ragmem_words --json -h --help ;;
         "warm status") _ragmem_words --json -h --help ;;
@@ -256,6 +278,13 @@ _ragmem_value() {
         "record:--at") action=: ;;
         "import:--from") action='_ragmem_words claude-mem mem0 basic-memory mcp-memory-service mempalace chatgpt claude-ai cursor opencode' ;;
         "import:--keep") action='_ragmem_words newer existing incoming' ;;
+        "share push:--consent") action='_ragmem_hinted memory' ;;
+        "share withdraw:--reason") action=: ;;
+        "share review list:--from") action='_ragmem_known member' ;;
+        "share review list:--state") action='_ragmem_words proposed accepted rejected' ;;
+        "share review list:-n"|"share review list:--limit") action=: ;;
+        "share review accept:--from") action='_ragmem_known member' ;;
+        "share review reject:--from") action='_ragmem_known member' ;;
         "approve list:-p"|"approve list:--project") action='_ragmem_known project' ;;
         "approve list:--state") action='_ragmem_words proposed accepted rejected' ;;
         "approve list:-n"|"approve list:--limit") action=: ;;
@@ -352,8 +381,12 @@ _ragmem_value() {
         "refresh:--max-lines") action=: ;;
         "serve:--host") action=: ;;
         "serve:--port") action=: ;;
+        "serve:--cert") action=_ragmem_files ;;
+        "serve:--key") action=_ragmem_files ;;
         "serve:--log-format") action='_ragmem_words text json' ;;
         "serve:--log-level") action='_ragmem_words debug info warning error' ;;
+        "serve members add:--role") action='_ragmem_words reader writer admin' ;;
+        "serve members add:--project") action='_ragmem_known project' ;;
         "mcp:--profile") action='_ragmem_words default full' ;;
         "mcp:--project") action=_ragmem_folders ;;
         "gc:--run") action='_ragmem_hinted run' ;;
@@ -392,7 +425,7 @@ _ragmem_value() {
 # Sets what completes an argument: $1 the command, $2 how many arguments stand before it.
 _ragmem_argument() {
     case "$1:$2" in
-        ":0") _ragmem_words setup demo seed help completions query context check ingest record import approve pin feedback inspect projects agents connect disconnect refresh serve mcp warm doctor gc forget scrub backup restore export store models ;;
+        ":0") _ragmem_words setup demo seed help completions query context check ingest record import share approve pin feedback inspect projects agents connect disconnect refresh serve mcp warm doctor gc forget scrub backup restore export store models ;;
         "setup:"*) action='_ragmem_words claude-code codex cursor gemini opencode copilot' ;;
         "help:"*) action='_ragmem_known topic' ;;
         "completions:0") _ragmem_words show install ;;
@@ -402,6 +435,15 @@ _ragmem_argument() {
         "ingest:"*) action=_ragmem_files ;;
         "record:0") action='_ragmem_words session_insight codebase_discovery pattern gotcha task_outcome root_cause user_correction knowledge episode' ;;
         "import:0") action=_ragmem_files ;;
+        "share:0") _ragmem_words status push fetch withdraw mute unmute conflicts review ;;
+        "share push:"*) action='_ragmem_hinted memory' ;;
+        "share withdraw:"*) action='_ragmem_hinted memory' ;;
+        "share mute:0") action='_ragmem_known member' ;;
+        "share unmute:0") action='_ragmem_known member' ;;
+        "share review:0") _ragmem_words list show accept reject ;;
+        "share review show:0") action='_ragmem_known shared' ;;
+        "share review accept:"*) action='_ragmem_known shared' ;;
+        "share review reject:"*) action='_ragmem_known shared' ;;
         "approve:0") _ragmem_words list show accept reject draft ;;
         "approve show:0") action='_ragmem_known proposal' ;;
         "approve accept:"*) action='_ragmem_known proposal' ;;
@@ -441,6 +483,8 @@ _ragmem_argument() {
         "agents forget:0") action='_ragmem_known agent' ;;
         "connect:"*) action='_ragmem_words claude-code codex cursor gemini opencode copilot' ;;
         "disconnect:"*) action='_ragmem_words claude-code codex cursor gemini opencode copilot' ;;
+        "serve:0") _ragmem_words members ;;
+        "serve members:0") _ragmem_words add list remove rotate ;;
         "warm:0") _ragmem_words status stop ;;
         "forget:"*) action='_ragmem_hinted memory' ;;
         "backup:0") action=_ragmem_files ;;

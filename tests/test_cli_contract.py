@@ -104,6 +104,7 @@ READING = {
     "models list": (["models", "list"], {"embedder", "models"}),
     "models list --known": (["models", "list", "--known"], {"known"}),
     "models resume": (["models", "resume"], {"vectors", "made", "finished"}),
+    "serve members": (["serve", "members"], {"members"}),
 }
 
 
@@ -406,6 +407,7 @@ BEFORE = {
     "ragmem import": ("export", "memory.jsonl.gz"),
     "ragmem agents": ("agents", "heartbeat", "builder"),
     "ragmem restore": ("backup", "backup.tar.gz"),
+    "ragmem serve members": ("serve", "members", "add", "bob", "--role", "reader"),
 }
 
 
@@ -433,6 +435,8 @@ def test_the_examples_of_the_reference_run(command, line, ragmem, repository, fo
     # Nothing to undo and nothing found are answers; an option that does not exist is none.
     nothing_there = line.startswith(("ragmem gc --undo", "ragmem gc --restore"))
     nothing_there |= line.startswith(tuple(f"ragmem approve {one}" for one in ("show", "accept", "reject")))
+    # There is no remote to share over, and nothing was shared.
+    nothing_there |= line.startswith("ragmem share")
     # Nothing belongs to a project here, nor has Claude Code one.
     nothing_there |= line in {"ragmem refresh", "ragmem refresh --dry-run", "ragmem refresh --for codex"}
     assert result.returncode in {0, 1} or nothing_there, result.stderr

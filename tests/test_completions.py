@@ -306,7 +306,7 @@ def test_shellcheck_finds_nothing_in_the_bash_script():
 MADE_UP = set(
     "--after --agent --at --budget --depth --dimensions --extras --field --from --host --keep --key-variable"
     " --limit --max-chars --max-lines --name --platform --port --progress --prompt --python-version"
-    " --revision --since --status --task --text --title --until --url --wait".split()
+    " --reason --revision --since --status --task --text --title --until --url --wait".split()
 )
 MADE_UP_ARGUMENTS = {"TEXT", "TASK", "PATTERN", "N", "NAME"}
 

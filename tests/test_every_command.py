@@ -57,6 +57,7 @@ projects join gullwing tideline --dry-run
 projects rename tideline Tides --dry-run
 projects assign ID --to tideline --dry-run
 agents show
+serve members
 completions
 """
 # These have nothing to say.
@@ -78,6 +79,10 @@ ELSEWHERE = {
     "approve show": "tests/services/lifecycle/test_approve_command.py",
     "approve accept": "tests/services/lifecycle/test_approve_command.py",
     "approve reject": "tests/services/lifecycle/test_approve_command.py",
+    **{
+        f"share {name}": "tests/services/sharing/test_share_command.py"
+        for name in ("status", "unmute", "conflicts", "review list")
+    },
     "projects move": "tests/services/projects/test_projects_command.py",
     "projects split": "tests/services/projects/test_projects_command.py",
 }

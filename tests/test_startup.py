@@ -38,7 +38,7 @@ BUDGETS = {
     "--help": 20,
     "query --help": 20,
     "inspect graph --help": 20,
-    "query --nonsense": 262,  # each room is a package, which counts too
+    "query --nonsense": 265,  # each room is a package, which counts too
 }
 
 REPORT = "sys.stderr.write(chr(10) + 'MODULES ' + ' '.join(sys.modules))"

@@ -41,6 +41,7 @@ GROUPS: dict[str, dict[str, Entry]] = {
         "ingest": Entry("ragmem.cli.ingest", "Store files, folders or standard input."),
         "record": Entry("ragmem.cli.record", "Store what a session learnt, as a record with fields."),
         "import": Entry("ragmem.cli.import_", "Import an export, or the memory of another tool."),
+        "share": Entry("ragmem.cli.share", "Share memories with a team over the git remote of a project."),
         "approve": Entry("ragmem.cli.approve", "Accept or reject what waits for you before it counts."),
         "pin": Entry("ragmem.cli.pin", "Protect a memory from expiry and merging."),
         "feedback": Entry("ragmem.cli.feedback", "Rate a memory as useful or not, or report a problem."),

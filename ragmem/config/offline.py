@@ -35,7 +35,9 @@ _LOOKUPS = {"socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr"
 _ADDRESSED = {"socket.connect", "socket.bind", "socket.sendto", "socket.sendmsg"}
 _PROGRAMS = {"subprocess.Popen", "os.exec", "os.posix_spawn"}
 
-_HARMLESS_PROGRAMS = frozenset(["git", "uname", "sysctl", "ldconfig", "gcc", "cc", "ld", "objdump"])
+_HARMLESS_PROGRAMS = frozenset(
+    ["git", "ssh-keygen", "uname", "sysctl", "ldconfig", "gcc", "cc", "ld", "objdump"]
+)
 """Programs that ragmem and Python's platform and ctypes run to learn about this machine."""
 
 

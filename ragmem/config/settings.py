@@ -23,7 +23,7 @@ from ragmem.frozen import dataclass
 if TYPE_CHECKING:
     from ragmem.domain.secrets.redaction import Redactor
 
-ReaderName = Literal["markdown", "instructions", "reflections", "transcripts", "documents"]
+ReaderName = Literal["markdown", "instructions", "reflections", "transcripts", "checkpoints", "documents"]
 """Readers of a source's files. A further name is a module `ragmem.readers.NAME` with a function `read`."""
 SourceScope = Literal["user", "project", "slug", "named"]
 REPOSITORY = "{repository}"
@@ -33,6 +33,8 @@ AUTO_MEMORY = "{auto_memory}"
 SignalRule = Literal["judge", "classic", "off"]
 ENGINES = ("builtin", "docling", "mineru")
 PROFILES = ("sqlite", "json", "postgres", "custom")
+SHARE_KINDS = ("decision", "convention", "gotcha", "error_solution", "record")
+"""What a rule may choose for sharing; see `domain.sharing.policy`."""
 
 BYTES_PER_MB = 1024 * 1024
 
@@ -195,6 +197,23 @@ class ApprovalSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class ShareSettings:
+    """[share]: what a team shares over git; see docs/share.md."""
+
+    remote: str = key("origin", "name of the git remote that the team shares over")
+    member: str = key("", "your id in the team; empty: made of the user.email of git")
+    kinds: tuple[str, ...] = key(SHARE_KINDS, "what `ragmem share push` chooses by rule", choices=SHARE_KINDS)
+    tags: tuple[str, ...] = key((), "memories with one of these tags are chosen as well")
+    private: tuple[str, ...] = key((), "projects of which nothing ever leaves, by name or id")
+    review: bool = key(True, "what others share waits for `ragmem share review` before it is told")
+    after_git: bool = key(False, "hooks share after a `git push`, and fetch after a `git pull` or `fetch`")
+    max_records_a_member: int = key(
+        10_000, "most memories that are taken in of one member", low=1, high=1_000_000
+    )
+    weight: float = key(0.95, "factor of the score of what others have shared", low=0, high=1)
+
+
+@dataclass(frozen=True, slots=True)
 class WriteSettings:
     """[write]: how writers share the database."""
 
@@ -214,18 +233,30 @@ class SecretsSettings:
 class ServeSettings:
     """[serve]: the address, the limits and the log of `ragmem serve`; see docs/serve.md."""
 
-    host: str = key("127.0.0.1", "address to listen on; another than loopback needs allow_remote")
+    host: str = key("127.0.0.1", "address to listen on; another than loopback needs allow_remote and TLS")
     port: int = key(9622, "port to listen on; LightRAG's own server uses 9621", low=1, high=65535)
     allow_remote: bool = key(
-        False, "let other machines connect, where `ragmem serve --allow-remote` says so as well"
+        False, "let other machines connect, where `ragmem serve --allow-remote` or `--team` says so as well"
     )
     hosts: tuple[str, ...] = key(
         (), "names of this machine that it answers to besides addresses and loopback"
     )
+    tls_cert: str = key("", "PEM file of the TLS certificate with its chain, for https")
+    tls_key: str = key("", "PEM file of the certificate's private key")
     writes_per_minute: int = key(
         6_000,
         "requests that change something, of all with the token together, and of each browser; 0: no limit",
         low=0,
+    )
+    requests_per_minute: int = key(3_000, "requests of each member of a team that count; 0: no limit", low=0)
+    issuer: str = key("", "OpenID Connect issuer whose access tokens open a team's server; empty: none")
+    audience: str = key("", "what `aud` of these tokens names; needed with issuer")
+    jwks_url: str = key("", "where the issuer's keys are; empty: its discovery document says it")
+    member_claim: str = key("sub", "claim that tells the members apart; people must not choose it themselves")
+    role_claim: str = key("scope", "claim that grants the role: a list, or a text with blanks in between")
+    role_prefix: str = key("ragmem:", "what comes before reader, writer or admin in that claim")
+    projects_claim: str = key(
+        "", "claim with the ids of the projects that a member may see; empty: all projects"
     )
     max_connections: int = key(
         1_024, "connections at once; the oldest of those that only wait makes room", low=256, high=50_000
@@ -365,6 +396,7 @@ class Sections:
     lifecycle: LifecycleSettings = field(default_factory=LifecycleSettings)
     injection: InjectionSettings = field(default_factory=InjectionSettings)
     approval: ApprovalSettings = field(default_factory=ApprovalSettings)
+    share: ShareSettings = field(default_factory=ShareSettings)
     write: WriteSettings = field(default_factory=WriteSettings)
     serve: ServeSettings = field(default_factory=ServeSettings)
     secrets: SecretsSettings = field(default_factory=SecretsSettings)

@@ -214,6 +214,11 @@ def _spec(name: str, entry: _Entry, variables: Variables, home: Path) -> SourceS
         raise entry.document.error(
             f"[sources.{name}] has no glob", "sources", name, hint=_KEYS["glob"][1].about
         )
+    if values["reader"] == "checkpoints":
+        for glob in values["glob"]:
+            if not glob.endswith("/.git"):
+                problem = f'the glob "{glob}" of a source of checkpoints does not end in "/.git"'
+                raise entry.document.error(problem, "sources", name, hint=f"write {REPOSITORY}/.git")
     return SourceSpec(
         name=name,
         globs=values["glob"],

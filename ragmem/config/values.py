@@ -60,6 +60,8 @@ def check(value: Any, default: Any, rule: Rule) -> Any:
         listed = isinstance(value, list) and all(isinstance(item, str) and item for item in value)
         _require(listed, "a text or a list of texts", value)
         value = tuple(value)
+        if rule.choices:
+            _require(set(value) <= set(rule.choices), "some of " + ", ".join(rule.choices), ", ".join(value))
         if rule.patterns:
             _check_patterns(value)
     else:

@@ -119,6 +119,20 @@ def proposals(path: Path | None, prefix: str) -> Pairs:
     return _find_memories(path, table, "event_at DESC, id", prefix)
 
 
+def shared(path: Path | None, prefix: str) -> Pairs:
+    """Return ids of what members have shared, whatever was decided on it, the last to come in first."""
+    table = (
+        "(SELECT id, coalesce(json_extract(body, '$.title'), '') AS title, 'from ' || member AS kind,"
+        " seen_at AS event_at FROM shared_records WHERE kind = 'memory' AND withdrawn = 0)"
+    )
+    return _find_memories(path, table, "event_at DESC, id", prefix)
+
+
+def members(path: Path | None, prefix: str) -> Pairs:
+    """Return the ids of members who have shared something."""
+    return _count_memories(path, "member", "shared_records", "member", prefix)
+
+
 def _find_memories(path: Path | None, table: str, order: str, prefix: str) -> Pairs:
     """Return ids with this prefix; without a match, ids of memories whose titles have the typed words."""
     folded = prefix.lower()

@@ -168,6 +168,8 @@ def _type(default: Any, rule: Rule) -> str:
     if isinstance(default, str):
         return "one of " + ", ".join(f"`{one}`" for one in rule.choices) if rule.choices else "text"
     if isinstance(default, tuple):
+        if rule.choices:
+            return "list of " + ", ".join(f"`{one}`" for one in rule.choices)
         return "list of patterns" if rule.patterns else "list of texts"
     return "table"
 

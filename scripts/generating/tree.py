@@ -59,6 +59,21 @@ KNOWN_THERE = {
     "projects move old": "folder",
     "projects split name": "",
     "projects split what": "part",
+    "serve members add name": "",
+    "serve members add projects": "project",
+    "serve members remove name": "",
+    "serve members rotate name": "",
+    "share mute member": "member",
+    "share push consent": "memory",
+    "share push ids": "memory",
+    "share review accept identifiers": "shared",
+    "share review accept member": "member",
+    "share review list member": "member",
+    "share review reject identifiers": "shared",
+    "share review reject member": "member",
+    "share review show identifier": "shared",
+    "share unmute member": "member",
+    "share withdraw ids": "memory",
 }
 # Parameters whose few values are not declared: others are taken too, or refused with a hint of its own.
 WORDS = {
@@ -67,7 +82,7 @@ WORDS = {
     "refresh assistant": NAMES,
 }
 # Arguments that are paths without being declared as such, because `-` is one of their values.
-PATHS = {"paths", "check file", "projects move new"}
+PATHS = {"paths", "check file", "projects move new", "serve cert", "serve key"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -205,6 +205,8 @@ def push(
         say(f"shared {plural(done.pushed, 'record')}, {marked}")
     if not quiet:
         _tell_kept(planned)
+        if done.fetched:
+            _tell_fetched(done.fetched)
     return EXIT_OK
 
 
@@ -264,8 +266,11 @@ def _say_fetch(done: "FetchReport", *, quiet: bool) -> None:
         others = done.new.total() - done.new["memory"]
         more = f" and {plural(others, 'statement')} about others" if others else ""
         say(f"fetched {count}{more} of {plural(len(done.members), 'member')}")
-    if quiet:
-        return
+    if not quiet:
+        _tell_fetched(done)
+
+
+def _tell_fetched(done: "FetchReport") -> None:
     if done.hidden:
         tell(f"{plural(done.hidden, 'memory is', 'memories are')} told no more: their authors withdrew them")
     if done.waiting:

@@ -161,7 +161,7 @@ class SharedRepository:
         """Add records and attestations to a member's history on the remote; return how many records are new.
 
         Nothing is overwritten: if the remote has more, as another machine of this member pushed it, that is
-        fetched and both are kept. `merge` makes one attestation of several. Raises what it raises, what
+        fetched and both are kept. What the remote has lost is pushed again. `merge` makes one attestation of several. Raises what it raises, what
         `fetch` does, and RemoteError if the remote rejects the push.
         """
         if not is_member(member):
@@ -173,6 +173,10 @@ class SharedRepository:
             self._heads = None
             for _ in range(_TRIES):
                 commit, added = self._commit(member, records, blobs, merge)
+                if not commit and self._git.refs(f"refs/own/{member}"):
+                    # Somebody may have deleted or set back what is there.
+                    there = self._git.list_remote(url, REF, end).get(member)
+                    commit = "" if there == self.head(member) else self.head(member)
                 rejection = self._git.push(url, commit, f"{REF}{member}", end) if commit else ""
                 if not rejection:
                     break

@@ -97,11 +97,15 @@ class FetchReport(IntakeReport):
 
 @dataclass(frozen=True, slots=True)
 class PushReport:
-    """The result of a push: its plan, how many records the remote got, and whether they are signed."""
+    """The result of a push: its plan, how many records the remote got, and whether they are signed.
+
+    `fetched` is the result of the fetch before a first push.
+    """
 
     plan: OutgoingPlan
     pushed: int = 0
     signed: bool = False
+    fetched: FetchReport | None = None
 
 
 def member_id(settings: Settings, folder: Path) -> str:
@@ -142,13 +146,14 @@ def require_shareable(settings: Settings, project: str, name: str) -> None:
 def push(team: Team, plan: OutgoingPlan, *, extra: Sequence[OutgoingRecord] = ()) -> PushReport:
     """Keep the planned records, then send all that the remote does not have; raises as a repository does.
 
-    What could not be sent is sent by the next push.
+    What could not be sent is sent by the next push, and so is what the remote has lost.
     """
     shared, project = team.catalog.shared, team.project
     records = [*plan.records, *extra]
+    fetched = None
     if plan.is_first:
         # Another machine of this member may have shared the same.
-        fetch(team)
+        fetched = fetch(team)
         texts = {row.text_hash for row in shared.of_member(project, team.member) if not row.withdrawn}
         records = [one for one in records if one.row.text_hash not in texts]
     store_outgoing(team.catalog, records, project=project)
@@ -157,7 +162,7 @@ def push(team: Team, plan: OutgoingPlan, *, extra: Sequence[OutgoingRecord] = ()
     waiting = {row.id: row.body.encode() for row in shared.unpushed(project, team.member)}
     sent = {key: body for key, body in waiting.items() if record_id(body) == key}
     signed = False
-    if sent:
+    if sent or shared.of_member(project, team.member):
         url = _remote(team, push=True)
         signatures = [one for ids in batches(sorted(sent), MAX_IDS) if (one := sign(team.folder, ids))]
         with team.repository() as repository:
@@ -170,7 +175,7 @@ def push(team: Team, plan: OutgoingPlan, *, extra: Sequence[OutgoingRecord] = ()
         shared.mark_pushed(project, waiting)
         if waiting:
             team.catalog.log.write("share", {"push": len(sent)}, now=team.now)
-    return PushReport(plan, len(sent), signed)
+    return PushReport(plan, len(sent), signed, fetched)
 
 
 def fetch(team: Team) -> FetchReport:

@@ -154,6 +154,19 @@ def test_a_member_restores_their_history_when_the_remote_went_back(remote, ann):
     assert read(ann, "ann") == records("ann", 0, 4)
 
 
+@pytest.mark.parametrize("back", [True, False])
+def test_what_the_remote_has_lost_is_pushed_again_without_anything_new(remote, ann, bob, back):
+    ann.push(remote, "ann", records("ann", 0, 2))
+    first = ann.head("ann")
+    ann.push(remote, "ann", records("ann", 2, 4))
+    git(remote, "update-ref", *(["refs/ragmem/ann", first] if back else ["-d", "refs/ragmem/ann"]))
+
+    assert ann.push(remote, "ann", {}) == 0
+
+    bob.fetch(remote)
+    assert read(bob, "ann") == records("ann", 0, 4)
+
+
 def test_a_member_joins_their_history_with_one_that_replaced_it(remote, ann, open_home):
     ann.push(remote, "ann", records("ann", 0, 2), [b"one"])
     git(remote, "update-ref", "-d", "refs/ragmem/ann")

@@ -161,8 +161,8 @@ class SharedRepository:
         """Add records and attestations to a member's history on the remote; return how many records are new.
 
         Nothing is overwritten: if the remote has more, as another machine of this member pushed it, that is
-        fetched and both are kept. What the remote has lost is pushed again. `merge` makes one attestation of several. Raises what it raises, what
-        `fetch` does, and RemoteError if the remote rejects the push.
+        fetched and both are kept. What the remote has lost is pushed again. `merge` makes one attestation of
+        several. Raises what it raises, what `fetch` does, and RemoteError if the remote rejects the push.
         """
         if not is_member(member):
             raise UsageError(f"{member!r} is no id of a member", hint="set member below [share]")

@@ -29,8 +29,8 @@ def notes(tmp_path: Path, reader: ReaderName = "markdown") -> SourceSpec:
 
 
 def test_every_reader_that_a_source_may_name_exists() -> None:
-    # Transcripts are streamed, and documents read in a process apart, by readers of their own.
-    readers = set(get_args(ReaderName)) - {"transcripts", "documents"}
+    # Transcripts and checkpoints are streamed, and documents read in a process apart, by readers of their own.
+    readers = set(get_args(ReaderName)) - {"transcripts", "documents", "checkpoints"}
     assert all(callable(import_module(f"ragmem.readers.{name}").read) for name in readers)
     assert readers >= {"markdown", "reflections"}
 

@@ -128,6 +128,11 @@ class Database(Queries, Protocol):
         """A value that changes when the database is replaced, as by a restore."""
         ...
 
+    @property
+    def is_writing(self) -> bool:
+        """Tell whether this thread is inside of write(), and sees what may not be committed."""
+        ...
+
     def exists(self) -> bool:
         """Tell whether anything was ever stored."""
         ...

@@ -96,9 +96,9 @@ class Workspaces:
     def vector_search(self, project: str) -> "VectorSearch | None":
         """Return the search in the table of all chunks' vectors, where it lies beside the catalog.
 
-        `project` is any that has a workspace.
+        `project` is any that has a workspace. None within a write, of which its connections see nothing.
         """
-        if not self._profile.url:
+        if not self._profile.url or self._database.is_writing:
             return None
         index = self.instances([project])[project].rag.chunks_vdb
         with self._opening:

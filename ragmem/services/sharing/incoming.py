@@ -42,9 +42,6 @@ from ragmem.domain.sharing.state import State as SharedState
 from ragmem.domain.sharing.state import Statement, Verdict
 from ragmem.errors import BackendError
 from ragmem.ports import Store
-from ragmem.services.ingestion.classify import chunks_of
-from ragmem.services.ingestion.index import forget
-from ragmem.services.ingestion.ingest import archived_ids
 from ragmem.services.ingestion.sanitize import sanitize_draft, sanitize_text
 from ragmem.services.processes.progress import Progress
 from ragmem.services.processes.worker_pool import WorkerPool
@@ -211,6 +208,8 @@ def make_item(key: str, record: SharedMemory, verdict: str, rules: Rules) -> Ite
         metadata[name] = record.record_type
     if record.branch:
         metadata["branch"] = sanitize_text(record.branch, redactor=rules.redactor)
+    from ragmem.services.ingestion.classify import chunks_of  # noqa: PLC0415 - a push needs none
+
     scope, uri = Scope(rules.project), f"shared:{record.author}/{key}"
     memory = Memory(
         id=memory_id(SHARED, scope, uri),
@@ -472,9 +471,13 @@ class Intake:
         wanted = [row for row in wanted if row.memory not in present]
         made = []
         for row in wanted:
-            record = record_of(row)
-            if isinstance(record, SharedMemory):
-                made.append((row, items.get(row.id) or make_item(row.id, record, row.verdict, self._rules)))
+            item = items.get(row.id)
+            if item is None and isinstance(record := record_of(row), SharedMemory):
+                item = make_item(row.id, record, row.verdict, self._rules)
+            if item is not None:
+                made.append((row, item))
+        from ragmem.services.ingestion.ingest import archived_ids  # noqa: PLC0415 - as above
+
         gone = archived_ids(catalog, [item[0] for _, item in made]) if made else set()
         made = [(row, item) for row, item in made if item[0].id not in gone]
         if made:
@@ -492,6 +495,8 @@ class Intake:
         outlines = catalog.memories.outlines(ids)
         here = [key for key, outline in outlines.items() if outline.source == SHARED]
         if here:
+            from ragmem.services.ingestion.index import forget  # noqa: PLC0415 - finding names takes long to load
+
             try:
                 forget(catalog, self._open_store(), here)
             except BackendError:

@@ -29,7 +29,7 @@ def notes(tmp_path: Path, reader: ReaderName = "markdown") -> SourceSpec:
 
 
 def test_every_reader_that_a_source_may_name_exists() -> None:
-    # Transcripts and checkpoints are streamed, documents read in a process apart, each by a reader of its own.
+    # Transcripts, checkpoints and documents have readers of their own.
     readers = set(get_args(ReaderName)) - {"transcripts", "documents", "checkpoints"}
     assert all(callable(import_module(f"ragmem.readers.{name}").read) for name in readers)
     assert readers >= {"markdown", "reflections"}

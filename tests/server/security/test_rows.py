@@ -120,6 +120,9 @@ def database_of(server: str):
     with psycopg.connect(server, autocommit=True) as connection:
         if not connection.execute("SELECT to_regrole('app_with_roles')").fetchone()[0]:
             connection.execute("CREATE ROLE app_with_roles LOGIN NOSUPERUSER NOBYPASSRLS CREATEROLE")
+        if connection.execute("SELECT to_regrole('ragmem_member')").fetchone()[0]:
+            # The login of another test has made it, on the server of them all.
+            connection.execute("GRANT ragmem_member TO app_with_roles WITH ADMIN OPTION")
         connection.execute(f"CREATE DATABASE {name} OWNER app_with_roles")
     url = server.replace("/postgres?", f"/{name}?")
     with psycopg.connect(url, autocommit=True) as connection:

@@ -39,6 +39,9 @@ def login_of(url: str, *, may_make_roles: bool) -> str:
     with psycopg.connect(url, autocommit=True) as connection:
         if not connection.execute("SELECT to_regrole(%s)", (name,)).fetchone()[0]:
             connection.execute(f"CREATE ROLE {name} LOGIN NOSUPERUSER NOBYPASSRLS {right}")
+        if may_make_roles and connection.execute("SELECT to_regrole('ragmem_member')").fetchone()[0]:
+            # The login of another test has made it, on the server of them all.
+            connection.execute(f"GRANT ragmem_member TO {name} WITH ADMIN OPTION")
         connection.execute(f'GRANT CREATE ON DATABASE "{urlsplit(url).path[1:]}" TO {name}')
         connection.execute(f"GRANT CREATE ON SCHEMA public TO {name}")
     return url.replace("postgres@", f"{name}@")

@@ -376,9 +376,8 @@ def show_list(
     with open_memory() as memory:
         found = memory.sharing.waiting(approval, members=member or (), limit=limit or SHOWN)
         waiting = memory.sharing.status().waiting
-    redactor = memory.redactor
+    shapes = [review_shape(one, redactor=memory.redactor) for one in found]
     if as_json:
-        shapes = [review_shape(one, redactor=redactor) for one in found]
         say_json({"schema": 1, "waiting": waiting, "records": shapes})
         return EXIT_OK if found else EXIT_NO
     if not found:
@@ -389,12 +388,12 @@ def show_list(
         [
             (
                 one.id[:SHORT_ID_LENGTH],
-                review_shape(one, redactor=redactor)["at"].strftime("%Y-%m-%d"),
+                f"{shape['at']:%Y-%m-%d}",
                 one.row.member,
                 one.row.verdict,
-                one_line(redactor.redact(one.title)[0], TITLE),
+                one_line(shape["title"], TITLE),
             )
-            for one in found
+            for one, shape in zip(found, shapes, strict=True)
         ],
     )
     if approval is Approval.PROPOSED and waiting > len(found):

@@ -106,15 +106,18 @@ def carries(headers: Iterable[tuple[bytes, bytes]], token: str) -> bool:
     """
     wanted = token.encode("ascii")
     found = False
-    for name, value in headers:
-        if name == b"x-api-key":
-            given = value.strip()
-        elif name == b"authorization" and value[:7].lower() == b"bearer ":
-            given = value[7:].strip()
-        else:
-            continue
+    for given in credentials(headers):
         found |= hmac.compare_digest(given, wanted)
     return found
+
+
+def credentials(headers: Iterable[tuple[bytes, bytes]]) -> Iterator[bytes]:
+    """Yield what a request's headers have as `Authorization: Bearer` or as `X-API-Key`."""
+    for name, value in headers:
+        if name == b"x-api-key":
+            yield value.strip()
+        elif name == b"authorization" and value[:7].lower() == b"bearer ":
+            yield value[7:].strip()
 
 
 def same_token(given: str, token: str) -> bool:

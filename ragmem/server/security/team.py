@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from ragmem.ports.principal import Principal
-from ragmem.server.security.auth import LONGEST_TOKEN
+from ragmem.server.security.auth import LONGEST_TOKEN, credentials
 from ragmem.server.security.members import Members, is_member_token, token_hash
 from ragmem.server.security.oauth import MAX_TOKEN, InvalidTokenError, ResourceServer, is_jwt
 from ragmem.server.security.rate_limit import RateLimit
@@ -70,13 +70,7 @@ class Team:
 
 def _credentials(headers: Iterable[tuple[bytes, bytes]]) -> list[str]:
     found: dict[str, None] = {}
-    for name, value in headers:
-        if name == b"x-api-key":
-            given = value.strip()
-        elif name == b"authorization" and value[:7].lower() == b"bearer ":
-            given = value[7:].strip()
-        else:
-            continue
+    for given in credentials(headers):
         if len(given) <= max(LONGEST_TOKEN, MAX_TOKEN) and len(found) < MAX_CREDENTIALS:
             found[given.decode("latin-1")] = None
     return list(found)

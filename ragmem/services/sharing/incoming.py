@@ -245,13 +245,19 @@ def _items(rows: Sequence[SharedRecord], *, rules: Rules, wanted: bool) -> dict[
 class Intake:
     """Takes records into one project of a home, a batch in a transaction; repeating it changes nothing."""
 
-    def __init__(self, catalog: Catalog, open_store: Callable[[], Store], rules: Rules) -> None:
+    def __init__(
+        self,
+        catalog: Catalog,
+        open_store: Callable[[], Store],
+        rules: Rules,
+        report: IntakeReport | None = None,
+    ) -> None:
         self._catalog = catalog
         self._open_store = open_store
         self._rules = rules
         self._project = rules.project
         self._muted = {one.member for one in catalog.shared.members(rules.project).values() if one.muted}
-        self.report = IntakeReport()
+        self.report = report or IntakeReport()
 
     def take_in(self, arrivals: Iterable[Arrival], *, progress: Progress, workers: int) -> None:
         """Take in records of any members; those that are known are skipped.

@@ -80,7 +80,7 @@ def sign(folder: Path, ids: Sequence[str]) -> bytes | None:
         if kind == "ssh":
             signature = _sign_by_ssh(folder, Path(desk), key, _payload(ids))
         elif kind == "openpgp":
-            program = _program(folder, "gpg.openpgp.program", "gpg.program") or "gpg"
+            program = PersonalSettings(folder).first_of("gpg.openpgp.program", "gpg.program") or "gpg"
             command = [program, "--batch", "--armor", "--detach-sign", f"--local-user={key}"]
             signature = _run(command, _payload(ids), _SIGN_TIMEOUT, sign=True).stdout
         else:
@@ -88,7 +88,34 @@ def sign(folder: Path, ids: Sequence[str]) -> bytes | None:
     return _encode({"format": kind, "ids": ids, "signature": signature.decode("ascii", "replace"), "v": 1})
 
 
-def verify(encoded: bytes, member: str, keys: Collection[str], *, folder: Path) -> Attestation:
+class PersonalSettings:
+    """The settings of the person or the machine for git; each is asked for once."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._known: dict[str, str] = {}
+
+    def get(self, name: str, *, path: bool = False) -> str:
+        """Return a setting, never one of the repository's own configuration; "" if there is none."""
+        if name not in self._known:
+            self._known[name] = self._ask(name, ("--type=path",) if path else ())
+        return self._known[name]
+
+    def first_of(self, *names: str) -> str:
+        """Return the first of these settings that there is."""
+        return next((found for name in names if (found := self.get(name))), "")
+
+    def _ask(self, name: str, kind: tuple[str, ...]) -> str:
+        answer = output_of(self._folder, "config", "--show-scope", *kind, "--get-all", name) or b""
+        values = dict.fromkeys(("system", "global"), "")
+        for line in answer.decode("utf-8", "replace").splitlines():
+            scope, _, value = line.partition("\t")
+            if scope in values:
+                values[scope] = value
+        return values["global"] or values["system"]
+
+
+def verify(encoded: bytes, member: str, keys: Collection[str], *, personal: PersonalSettings) -> Attestation:
     """Return what an attestation in a member's history says of its records.
 
     `keys` are the member's keys that are known already. A key also counts as theirs if the person's own git
@@ -104,9 +131,9 @@ def verify(encoded: bytes, member: str, keys: Collection[str], *, folder: Path) 
         path.write_text(data["signature"], encoding="ascii")
         try:
             if data["format"] == "ssh":
-                key, allowed = _verify_by_ssh(folder, path, _payload(ids), member)
+                key, allowed = _verify_by_ssh(personal, path, _payload(ids), member)
             else:
-                key, allowed = _verify_by_gpg(folder, path, _payload(ids), member)
+                key, allowed = _verify_by_gpg(personal, path, _payload(ids), member)
         except SignatureError:
             return Attestation(Verdict.UNKNOWN, ids)  # the program is not there, or does not know this key
     if not key:
@@ -122,7 +149,8 @@ def merge(folder: Path, attestations: Sequence[bytes]) -> tuple[bytes, list[byte
     The key signs again what it has signed before, and nothing else. Where there is nothing to merge both are
     empty. Raises SignatureError if the key cannot sign.
     """
-    seen = [(one, verify(one, "", (), folder=folder)) for one in attestations[-_MOST_MERGED:]]
+    personal = PersonalSettings(folder)
+    seen = [(one, verify(one, "", (), personal=personal)) for one in attestations[-_MOST_MERGED:]]
     key = seen[-1][1].key if seen else ""
     small = [(one, found.ids) for one, found in seen if found.key == key and len(found.ids) < MAX_MERGE]
     small = small[-(MAX_IDS // MAX_MERGE) :]
@@ -161,7 +189,7 @@ def _parse(encoded: bytes) -> dict[str, Any] | None:
 
 
 def _sign_by_ssh(folder: Path, desk: Path, key: str, payload: bytes) -> bytes:
-    program = _program(folder, "gpg.ssh.program") or "ssh-keygen"
+    program = PersonalSettings(folder).first_of("gpg.ssh.program") or "ssh-keygen"
     command = [program, "-Y", "sign", "-n", NAMESPACE, "-f"]
     if literal := _LITERAL.fullmatch(key):
         public = desk / "key.pub"
@@ -172,19 +200,23 @@ def _sign_by_ssh(folder: Path, desk: Path, key: str, payload: bytes) -> bytes:
     return _run(command, payload, _SIGN_TIMEOUT, sign=True).stdout
 
 
-def _verify_by_ssh(folder: Path, signature: Path, payload: bytes, member: str) -> tuple[str, bool]:
+def _verify_by_ssh(
+    personal: PersonalSettings, signature: Path, payload: bytes, member: str
+) -> tuple[str, bool]:
     """Return the key of a signature, "" if it is wrong, and whether git has it for the member."""
-    program = _program(folder, "gpg.ssh.program") or "ssh-keygen"
+    program = personal.first_of("gpg.ssh.program") or "ssh-keygen"
     command = [program, "-Y", "check-novalidate", "-n", NAMESPACE, "-s", str(signature)]
     found = _SSH_GOOD.search(_text(_run(command, payload, _VERIFY_TIMEOUT)))
     if not found:
         return "", False
-    return f"ssh {found[1]}", found[1] in _allowed_signers(folder, member)
+    return f"ssh {found[1]}", found[1] in _allowed_signers(personal, member)
 
 
-def _verify_by_gpg(folder: Path, signature: Path, payload: bytes, member: str) -> tuple[str, bool]:
+def _verify_by_gpg(
+    personal: PersonalSettings, signature: Path, payload: bytes, member: str
+) -> tuple[str, bool]:
     """Return the same of a signature by gpg; raises SignatureError for a key that gpg does not know."""
-    program = _program(folder, "gpg.openpgp.program", "gpg.program") or "gpg"
+    program = personal.first_of("gpg.openpgp.program", "gpg.program") or "gpg"
     command = [program, "--batch", "--no-auto-key-retrieve", "--status-fd=1", "--verify", str(signature), "-"]
     status = _text(_run(command, payload, _VERIFY_TIMEOUT))
     if _GPG_UNKNOWN.search(status):
@@ -196,13 +228,13 @@ def _verify_by_gpg(folder: Path, signature: Path, payload: bytes, member: str) -
     return f"gpg {found[1]}", allowed
 
 
-def _allowed_signers(folder: Path, member: str) -> set[str]:
+def _allowed_signers(personal: PersonalSettings, member: str) -> set[str]:
     """Return the fingerprints that the person's file of allowed signers has for a member.
 
     A line is `principals [options] type key` (ssh-keygen(1), ALLOWED SIGNERS). One with an authority or with
     times says nothing here.
     """
-    path = _personal(folder, "gpg.ssh.allowedSignersFile", path=True)
+    path = personal.get("gpg.ssh.allowedSignersFile", path=True)
     try:
         lines = Path(path).read_text(encoding="utf-8", errors="replace").splitlines() if path else []
     except OSError:
@@ -224,22 +256,6 @@ def _allowed_signers(folder: Path, member: str) -> set[str]:
 
 def _setting(folder: Path, name: str) -> str:
     return (output_of(folder, "config", "--get", name) or b"").decode("utf-8", "replace").strip()
-
-
-def _personal(folder: Path, name: str, *, path: bool = False) -> str:
-    """Return a setting of the person or the machine, never one of the repository's own configuration."""
-    kind = ("--type=path",) if path else ()
-    answer = output_of(folder, "config", "--show-scope", *kind, "--get-all", name) or b""
-    values = dict.fromkeys(("system", "global"), "")
-    for line in answer.decode("utf-8", "replace").splitlines():
-        scope, _, value = line.partition("\t")
-        if scope in values:
-            values[scope] = value
-    return values["global"] or values["system"]
-
-
-def _program(folder: Path, *names: str) -> str:
-    return next((found for name in names if (found := _personal(folder, name))), "")
 
 
 def _run(

@@ -29,7 +29,7 @@ from ragmem.services.sharing.outgoing import (
 )
 from ragmem.services.sharing.remote import remote_url
 from ragmem.services.sharing.repository import SharedRepository
-from ragmem.services.sharing.signatures import MAX_IDS, merge, sign, verify
+from ragmem.services.sharing.signatures import MAX_IDS, PersonalSettings, merge, sign, verify
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.sharing.shared_records import ShareMember
 from ragmem.storage.sql.batches import batches
@@ -60,8 +60,8 @@ class Team:
         """The same for what leaves."""
         return Sender(self.member, self.project, self.folder, self.settings.redactor, self.now)
 
-    def intake(self) -> Intake:
-        """Return what takes records into the project."""
+    def intake(self, report: IntakeReport | None = None) -> Intake:
+        """Return what takes records into the project, and counts them in a report."""
         share, secrets = self.settings.share, self.settings.redactor
         return Intake(
             self.catalog,
@@ -76,6 +76,7 @@ class Team:
                 type(secrets)(stored=False, allow=secrets.allow, extra=secrets.extra),
                 self.now,
             ),
+            report,
         )
 
     def repository(self) -> SharedRepository:
@@ -192,21 +193,17 @@ def fetch(team: Team) -> FetchReport:
         heads = dict(repository.heads())
         changed = {name: head for name, head in sorted(heads.items()) if known.get(name) != head}
         report.fetched = len(changed)
-        intake = team.intake()
+        intake = team.intake(report)
         keys = _Keys(team, report)
         arrivals = _arrivals(repository, changed, known, keys, most=team.settings.share.max_records_a_member)
         intake.take_in(arrivals, progress=team.progress, workers=team.workers)
         for counts in repository.rejections.values():
             report.left_out.update(counts)
-    done = intake.report
-    report.new, report.waiting, report.members = done.new, done.waiting, done.members
-    report.shown, report.hidden = done.shown, done.hidden
-    report.left_out += done.left_out
     with catalog.database.write():
         for name, head in changed.items():
             catalog.shared.set_head(project, name, head, now=team.now)
-        if done.new:
-            catalog.log.write("share", {"fetch": done.new.total()}, now=team.now)
+        if report.new:
+            catalog.log.write("share", {"fetch": report.new.total()}, now=team.now)
     return report
 
 
@@ -229,12 +226,13 @@ class _Keys:
     def __init__(self, team: Team, report: FetchReport) -> None:
         self._team = team
         self._report = report
+        self._personal = PersonalSettings(team.folder)
         self._members = team.catalog.shared.members(team.project)
 
     def verdicts(self, member: str, attestation: bytes) -> dict[str, Verdict]:
         """Return the verdicts of the records that an attestation is about."""
         known = self._members.get(member, ShareMember(member))
-        seen = verify(attestation, member, known.keys, folder=self._team.folder)
+        seen = verify(attestation, member, known.keys, personal=self._personal)
         if seen.pin:
             pinned = ShareMember(member, (*known.keys, seen.pin), known.muted)
             self._members[member] = pinned

@@ -15,6 +15,7 @@ import pytest
 from fastapi.routing import iter_route_contexts
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from member_logins import make_login
 
 from ragmem.api.memory import Ragmem
 from ragmem.ports.principal import Principal, acting_as
@@ -118,11 +119,7 @@ def database_of(server: str):
     """Give the address of a new database for a login that is no superuser: those pass every policy."""
     name = f"rows_{uuid.uuid4().hex}"
     with psycopg.connect(server, autocommit=True) as connection:
-        if not connection.execute("SELECT to_regrole('app_with_roles')").fetchone()[0]:
-            connection.execute("CREATE ROLE app_with_roles LOGIN NOSUPERUSER NOBYPASSRLS CREATEROLE")
-        if connection.execute("SELECT to_regrole('ragmem_member')").fetchone()[0]:
-            # The login of another test has made it, on the server of them all.
-            connection.execute("GRANT ragmem_member TO app_with_roles WITH ADMIN OPTION")
+        make_login(connection, "app_with_roles", may_make_roles=True)
         connection.execute(f"CREATE DATABASE {name} OWNER app_with_roles")
     url = server.replace("/postgres?", f"/{name}?")
     with psycopg.connect(url, autocommit=True) as connection:

@@ -21,7 +21,7 @@ from ragmem.services.sharing.git_commands import GitError, run
 from ragmem.services.sharing.objects import record_path
 from ragmem.services.sharing.remote import check_url, remote_url
 from ragmem.services.sharing.repository import SharedRepository
-from ragmem.services.sharing.signatures import merge, sign, verify
+from ragmem.services.sharing.signatures import PersonalSettings, merge, sign, verify
 
 
 @pytest.fixture
@@ -207,7 +207,7 @@ def test_the_attestations_of_many_pushes_become_few(remote, ann, bob):
     found = [blob for path, blob in bob.new_blobs("ann") if path.startswith("att")]
     assert len(found) <= repository_module.MOST_ATTESTATIONS
     assert strange[0] in found
-    seen = [verify(blob, "ann", (), folder=home) for blob in found if blob != strange[0]]
+    seen = [verify(blob, "ann", (), personal=PersonalSettings(home)) for blob in found if blob != strange[0]]
     assert {one.verdict for one in seen} == {Verdict.VERIFIED}
     assert {key for one in seen for key in one.ids} == records("ann", 0, 10).keys()
 

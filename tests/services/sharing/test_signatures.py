@@ -9,7 +9,7 @@ from hostile_repositories import HostileRepository
 from ragmem.domain.sharing.member import member_of
 from ragmem.domain.sharing.record import record_id
 from ragmem.domain.sharing.state import Verdict
-from ragmem.services.sharing.signatures import MAX_IDS, SignatureError, sign, verify
+from ragmem.services.sharing.signatures import MAX_IDS, PersonalSettings, SignatureError, sign, verify
 
 IDS = [record_id(bytes([number])) for number in range(3)]
 ANN = member_of("ann@example.org")
@@ -63,18 +63,18 @@ def test_without_a_key_nothing_is_signed(home):
 def test_the_first_key_of_a_member_is_pinned_and_counts_from_then_on(home, by_ssh):
     attestation = sign(home, IDS)
 
-    first = verify(attestation, ANN, (), folder=home)
+    first = verify(attestation, ANN, (), personal=PersonalSettings(home))
     assert (first.verdict, first.ids) == (Verdict.VERIFIED, tuple(sorted(IDS)))
     assert first.pin.startswith("ssh SHA256:")
-    again = verify(attestation, ANN, (first.pin,), folder=home)
+    again = verify(attestation, ANN, (first.pin,), personal=PersonalSettings(home))
     assert (again.verdict, again.pin) == (Verdict.VERIFIED, "")
 
 
 def test_a_second_key_is_unknown(home, by_ssh):
-    pin = verify(sign(home, IDS), ANN, (), folder=home).pin
+    pin = verify(sign(home, IDS), ANN, (), personal=PersonalSettings(home)).pin
     configure("user.signingkey", ssh_key(home, "other"))
 
-    other = verify(sign(home, IDS), ANN, (pin,), folder=home)
+    other = verify(sign(home, IDS), ANN, (pin,), personal=PersonalSettings(home))
     assert (other.verdict, other.pin) == (Verdict.UNKNOWN, "")
 
 
@@ -84,10 +84,19 @@ def test_a_key_of_the_allowed_signers_counts_for_its_member_alone(home, by_ssh):
     configure("gpg.ssh.allowedSignersFile", "~/allowed")
     attestation = sign(home, IDS)
 
-    assert verify(attestation, ANN, ("ssh SHA256:other",), folder=home).verdict is Verdict.VERIFIED
-    assert verify(attestation, "bob", ("ssh SHA256:other",), folder=home).verdict is Verdict.UNKNOWN
+    assert (
+        verify(attestation, ANN, ("ssh SHA256:other",), personal=PersonalSettings(home)).verdict
+        is Verdict.VERIFIED
+    )
+    assert (
+        verify(attestation, "bob", ("ssh SHA256:other",), personal=PersonalSettings(home)).verdict
+        is Verdict.UNKNOWN
+    )
     allowed.write_text(f"* cert-authority {by_ssh.read_text()}not a line\nann@example.org ssh-ed25519 !!!\n")
-    assert verify(attestation, ANN, ("ssh SHA256:other",), folder=home).verdict is Verdict.UNKNOWN
+    assert (
+        verify(attestation, ANN, ("ssh SHA256:other",), personal=PersonalSettings(home)).verdict
+        is Verdict.UNKNOWN
+    )
 
 
 def changed(attestation, **fields):
@@ -98,7 +107,7 @@ def changed(attestation, **fields):
 def test_a_signature_over_other_ids_is_forged(home, by_ssh):
     attestation = changed(sign(home, IDS), ids=[record_id(b"another")])
 
-    found = verify(attestation, ANN, (), folder=home)
+    found = verify(attestation, ANN, (), personal=PersonalSettings(home))
     assert (found.verdict, found.pin) == (Verdict.FORGED, "")
 
 
@@ -110,7 +119,10 @@ def test_a_signature_for_another_purpose_is_forged(home, by_ssh):
     signed = subprocess.run(command, input=payload, text=True, capture_output=True, check=True)
 
     assert (
-        verify(changed(attestation, signature=signed.stdout), ANN, (), folder=home).verdict is Verdict.FORGED
+        verify(
+            changed(attestation, signature=signed.stdout), ANN, (), personal=PersonalSettings(home)
+        ).verdict
+        is Verdict.FORGED
     )
 
 
@@ -131,14 +143,17 @@ def test_a_signature_for_another_purpose_is_forged(home, by_ssh):
     ],
 )
 def test_what_is_no_attestation_says_nothing(home, attestation):
-    assert verify(attestation, ANN, (), folder=home).ids == ()
+    assert verify(attestation, ANN, (), personal=PersonalSettings(home)).ids == ()
 
 
 @pytest.mark.parametrize("kind", ["ssh", "openpgp"])
 def test_rubbish_for_a_signature_is_never_right(home, kind):
     data = {"format": kind, "ids": IDS[:1], "signature": "rubbish", "v": 1}
 
-    assert verify(changed("{}", **data), ANN, (), folder=home).verdict in {Verdict.FORGED, Verdict.UNKNOWN}
+    assert verify(changed("{}", **data), ANN, (), personal=PersonalSettings(home)).verdict in {
+        Verdict.FORGED,
+        Verdict.UNKNOWN,
+    }
 
 
 def test_a_key_that_cannot_sign_is_told(home, by_ssh):
@@ -164,18 +179,20 @@ def test_the_repository_names_no_program(tmp_path, home, by_ssh):
 
     attestation = sign(hostile.folder, IDS)
 
-    assert verify(attestation, ANN, (), folder=hostile.folder).verdict is Verdict.VERIFIED
+    assert verify(attestation, ANN, (), personal=PersonalSettings(hostile.folder)).verdict is Verdict.VERIFIED
     assert hostile.ran == []
 
 
 def test_a_gpg_key_that_the_person_trusts_counts_for_its_member(home, by_gpg):
     attestation = sign(home, IDS)
 
-    found = verify(attestation, ANN, ("gpg OTHER",), folder=home)
+    found = verify(attestation, ANN, ("gpg OTHER",), personal=PersonalSettings(home))
     assert (found.verdict, found.key.partition(" ")[0]) == (Verdict.VERIFIED, "gpg")
-    assert verify(attestation, "bob", ("gpg OTHER",), folder=home).verdict is Verdict.UNKNOWN
+    assert (
+        verify(attestation, "bob", ("gpg OTHER",), personal=PersonalSettings(home)).verdict is Verdict.UNKNOWN
+    )
     wrong = changed(attestation, ids=[record_id(b"another")])
-    assert verify(wrong, ANN, (), folder=home).verdict is Verdict.FORGED
+    assert verify(wrong, ANN, (), personal=PersonalSettings(home)).verdict is Verdict.FORGED
 
 
 def test_a_gpg_key_that_is_not_in_the_ring_is_unknown(home, by_gpg, monkeypatch):
@@ -184,7 +201,7 @@ def test_a_gpg_key_that_is_not_in_the_ring_is_unknown(home, by_gpg, monkeypatch)
     empty.mkdir(mode=0o700)
     monkeypatch.setenv("GNUPGHOME", str(empty))
 
-    found = verify(attestation, ANN, (), folder=home)
+    found = verify(attestation, ANN, (), personal=PersonalSettings(home))
     assert (found.verdict, found.pin) == (Verdict.UNKNOWN, "")
 
 
@@ -192,4 +209,4 @@ def test_without_the_program_a_signature_is_unknown(home, by_ssh, monkeypatch):
     attestation = sign(home, IDS)
     configure("gpg.ssh.program", home / "nowhere")
 
-    assert verify(attestation, ANN, (), folder=home).verdict is Verdict.UNKNOWN
+    assert verify(attestation, ANN, (), personal=PersonalSettings(home)).verdict is Verdict.UNKNOWN

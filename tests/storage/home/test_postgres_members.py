@@ -8,6 +8,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from member_logins import make_login
 
 from ragmem.backends.lightrag.external.tables import Registry
 from ragmem.domain.model.lifecycle import Approval
@@ -35,13 +36,8 @@ MEMBERS = (ANN, BOB, EVE, READER, NOBODY)
 def login_of(url: str, *, may_make_roles: bool) -> str:
     """Return the address for a login that is no superuser: those pass every policy."""
     name = "app_with_roles" if may_make_roles else "app"
-    right = "CREATEROLE" if may_make_roles else "NOCREATEROLE"
     with psycopg.connect(url, autocommit=True) as connection:
-        if not connection.execute("SELECT to_regrole(%s)", (name,)).fetchone()[0]:
-            connection.execute(f"CREATE ROLE {name} LOGIN NOSUPERUSER NOBYPASSRLS {right}")
-        if may_make_roles and connection.execute("SELECT to_regrole('ragmem_member')").fetchone()[0]:
-            # The login of another test has made it, on the server of them all.
-            connection.execute(f"GRANT ragmem_member TO {name} WITH ADMIN OPTION")
+        make_login(connection, name, may_make_roles=may_make_roles)
         connection.execute(f'GRANT CREATE ON DATABASE "{urlsplit(url).path[1:]}" TO {name}')
         connection.execute(f"GRANT CREATE ON SCHEMA public TO {name}")
     return url.replace("postgres@", f"{name}@")

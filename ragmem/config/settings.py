@@ -63,6 +63,10 @@ class SeedSettings:
 
     max_file_mb: float = key(8.0, "a larger file is reported, not read", low=0)
     batch: int = key(32, "memories per write transaction", low=1, high=10_000)
+    trusted_repositories: tuple[str, ...] = key(
+        (),
+        "repositories whose sessions are read though you never committed there: github.com/acme/*, ~/work/*",
+    )
 
     @property
     def max_file_bytes(self) -> int:

@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 
 from ragmem.frozen import dataclass
+from ragmem.patterns import lazy
 
 TIMEOUT = 2.0
 """Seconds: a healthy repository answers in milliseconds, one on a dead network share never does."""
@@ -38,10 +39,10 @@ _ENVIRONMENT = {
     "LC_ALL": "C",
 }
 
-_CREDENTIALS = re.compile(r"^[^/@]*@")
-_SCHEME = re.compile(r"^[a-z][a-z0-9+.-]*://", re.IGNORECASE)
-_SCP_FORM = re.compile(r"^(?:[^/@:]+@)?([^/:]+):(?!//)(.+)$")
-_DEFAULT_PORT = re.compile(r"^([^/:]+):(?:22|80|443)/")
+_CREDENTIALS = lazy(r"^[^/@]*@")
+_SCHEME = lazy(r"^[a-z][a-z0-9+.-]*://", re.IGNORECASE)
+_SCP_FORM = lazy(r"^(?:[^/@:]+@)?([^/:]+):(?!//)(.+)$")
+_DEFAULT_PORT = lazy(r"^([^/:]+):(?:22|80|443)/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +69,11 @@ def repository_at(folder: Path) -> Repository | None:
     root = common.parent if common.name == ".git" else folder
     # The first commit of a shallow clone is where it was cut, not the beginning of the project.
     commits = [] if shallow else _ask(folder, "rev-list", "--max-parents=0", "HEAD", "--")
-    return Repository(root, commits[-1] if commits else "", _remote(folder))
+    return Repository(root, commits[-1] if commits else "", remote_of(folder))
 
 
-def _remote(folder: Path) -> str:
+def remote_of(folder: Path) -> str:
+    """Return the remote `origin` of a repository, else its first one, normalized; empty without one."""
     lines = _ask(folder, "config", "--get-regexp", r"^remote\..*\.url$")
     urls = dict(line.split(" ", 1) for line in lines if " " in line)
     url = urls.get("remote.origin.url") or next((urls[name] for name in sorted(urls)), "")

@@ -113,7 +113,7 @@ class SpecStory(RecordReader):
         self._builder = builder
         self._path = path
         self._sidechains = sidechains
-        self._root = _root_of(path)
+        self._root = root_of(path)
         self._foreign = ""
         """The folder of the repository on the machine where the session was held, once it is known."""
         self._numbers = count()
@@ -393,7 +393,7 @@ def _assistant_of(told: str) -> str:
     return found or re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:MAX_NAME] or NAME
 
 
-def _root_of(path: Path) -> Path | None:
+def root_of(path: Path) -> Path | None:
     """Return the folder that holds SpecStory's own folder; None for a file elsewhere."""
     return next((one.parent for one in path.parents if one.name == FOLDER), None)
 

@@ -29,6 +29,7 @@ from ragmem.services.processes.progress import Progress
 from ragmem.services.processes.worker_pool import WorkerPool
 from ragmem.services.seeding.report import Problem, SeedReport, StreamReport, Tally
 from ragmem.services.seeding.stream_counts import UNKNOWN_FORMAT, CountObserver, add_result
+from ragmem.services.seeding.trust import Trust, is_gated
 from ragmem.services.transcripts.origin import CHECKPOINTS, Origin
 from ragmem.services.transcripts.own_sessions import OwnSessions
 from ragmem.services.transcripts.transcripts import capture, rules_of
@@ -65,11 +66,15 @@ class CheckpointSession:
 
 @dataclass(frozen=True, slots=True)
 class FoundCheckpoints:
-    """The sessions of a repository that were held elsewhere, the latest first."""
+    """The sessions of a repository that were held elsewhere, the latest first.
+
+    `left_out` counts those that are not read, because the repository is not trusted.
+    """
 
     checkpoints: Checkpoints
     project: str
     sessions: tuple[CheckpointSession, ...]
+    left_out: int = 0
 
 
 def find_checkpoints(
@@ -81,6 +86,7 @@ def find_checkpoints(
     projects: ProjectFinder,
     repositories: RepositoryFinder,
     own: OwnSessions,
+    trust: Trust,
 ) -> Iterator[FoundCheckpoints]:
     """Yield the repositories with checkpoints; one that several folders share comes once."""
     seen = catalog.files.seen_files(spec.name) if catalog.exists() else {}
@@ -102,7 +108,10 @@ def find_checkpoints(
             read_by = digest(CHECKPOINTS, rules, *hashes, length=_SHORT_HASH)
             sessions.append(CheckpointSession(name, tuple(copies), read_by, seen.get(name)))
         sessions.sort(key=lambda one: one.copies[-1].created or _EARLIEST, reverse=True)
-        yield FoundCheckpoints(found, project.id, tuple(sessions))
+        known = [one for one in sessions if one.is_read]
+        if len(known) == len(sessions) or not is_gated(spec) or trust.covers(root):
+            known = sessions
+        yield FoundCheckpoints(found, project.id, tuple(known), len(sessions) - len(known))
 
 
 @dataclass(slots=True)
@@ -116,6 +125,7 @@ class CheckpointSeeder:
     projects: ProjectFinder
     repositories: RepositoryFinder
     own: OwnSessions
+    trust: Trust
     pool_for: Callable[[int], WorkerPool]
     now: datetime
     progress: Progress
@@ -135,7 +145,10 @@ class CheckpointSeeder:
             projects=self.projects,
             repositories=self.repositories,
             own=self.own,
+            trust=self.trust,
         ):
+            if found.left_out:
+                report.problems.append(self.trust.problem(spec.name, found.checkpoints.root, found.left_out))
             tally.files += len(found.sessions)
             wanted = []
             for session in found.sessions:

@@ -18,6 +18,7 @@ from ragmem.services.processes.worker_pool import WorkerPool, cpu_count
 from ragmem.services.seeding.files import UNREADABLE
 from ragmem.services.seeding.report import SeedReport, StreamReport, Tally
 from ragmem.services.seeding.stream_counts import CountObserver, add_result
+from ragmem.services.seeding.trust import Trust
 from ragmem.services.transcripts.origin import CHECKPOINTS
 from ragmem.services.transcripts.own_sessions import OwnSessions
 from ragmem.services.transcripts.transcripts import (
@@ -81,9 +82,11 @@ class TranscriptSeeder:
     _total: int = field(default=0, init=False)
     _began: float = field(default=0.0, init=False)
     _own: OwnSessions = field(init=False)
+    _trust: Trust = field(init=False)
 
     def __post_init__(self) -> None:
         self._own = OwnSessions(self.catalog, self.settings, home=self.home)
+        self._trust = Trust(self.settings, home=self.home)
 
     def seed(
         self, specs: Sequence[SourceSpec], report: SeedReport, *, explain: bool, anew: bool
@@ -124,7 +127,16 @@ class TranscriptSeeder:
             if not file.left:
                 tally.found += file.known
                 tally.unchanged += file.known
-        wanted = [file for file in files if file.left and not self._is_own(file, report)]
+        untrusted = self._trust.untrusted_files(spec, (file.path for file in files if file.left))
+        for root, paths in untrusted.items():
+            report.problems.append(self._trust.problem(spec.name, root, len(paths)))
+        left_out = {path for paths in untrusted.values() for path in paths}
+        tally.files -= len(left_out)
+        wanted = [
+            file
+            for file in files
+            if file.left and file.path not in left_out and not self._is_own(file, report)
+        ]
         total = sum(file.left for file in wanted)
         self._read, self._total = 0, total
         if report.dry_run and not explain:
@@ -164,6 +176,7 @@ class TranscriptSeeder:
             projects=self.projects,
             repositories=self.repositories,
             own=self._own,
+            trust=self._trust,
             pool_for=pool_for,
             now=self.now,
             progress=self.progress,

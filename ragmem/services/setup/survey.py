@@ -16,6 +16,7 @@ from ragmem.services.ingestion.scope import project_finder
 from ragmem.services.ingestion.source import RepositoryFinder, find_files
 from ragmem.services.seeding.checkpoints import find_checkpoints
 from ragmem.services.seeding.files import UNREADABLE
+from ragmem.services.seeding.trust import Trust
 from ragmem.services.seeding.unread import FAILED, NEW, Unread, find_unread, largest, quoted
 from ragmem.services.setup.versions import find_versions
 from ragmem.services.transcripts.origin import CHECKPOINTS
@@ -168,7 +169,11 @@ def survey_files(settings: Settings, catalog: Catalog, *, home: Path) -> FoundFi
         if spec.reader == CHECKPOINTS:
             looked[name] = _sessions_beside_commits(spec, settings, catalog, finder, home=home)
         elif spec.reader == SOURCE:
-            looked[name] = _look(one.files, {}, _is_read_transcript(settings, known))
+            found = _look(one.files, {}, _is_read_transcript(settings, known))
+            new = [path for path, _, state in found if state != "read"]
+            untrusted = Trust(settings, home=home).untrusted_files(spec, new).values()
+            left_out = {path for paths in untrusted for path in paths}
+            looked[name] = [file for file in found if file[0] not in left_out]
         else:
             looked[name] = _files(name, one.files, known)
     unread = find_unread(catalog, settings, home=home, repositories=finder, seeded=discovered.values())
@@ -253,6 +258,7 @@ def _sessions_beside_commits(
         projects=project_finder(catalog, home=home),
         repositories=finder,
         own=OwnSessions(catalog, settings, home=home),
+        trust=Trust(settings, home=home),
     )
     return [
         (one.checkpoints.root / GIT / session.name, session.size, "read" if session.is_read else "new")

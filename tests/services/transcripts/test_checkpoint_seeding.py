@@ -16,7 +16,7 @@ from ragmem.readers.checkpoints import git_objects
 from ragmem.services.context.session_line import session_line
 from ragmem.services.doctor.invariants import violations
 from ragmem.services.processes.worker_pool import WorkerPool
-from ragmem.services.seeding import checkpoints, transcripts
+from ragmem.services.seeding import checkpoints, transcripts, trust
 from ragmem.services.setup.survey import survey_files
 
 FAKE = {"RAGMEM_MODELS_BACKEND": "fake", "RAGMEM_STORE_BACKEND": "fake"}
@@ -419,3 +419,142 @@ def test_specstory_is_passed_over_where_the_own_transcript_is_read(repository, h
         assert tally_of(memory.seed(), "specstory").new == 0
         assert len(memories(memory)) == 1
         assert not memory.seed(dry_run=True).would_change
+
+
+@pytest.fixture
+def stranger(home: Path) -> EntireRepository:
+    """Return a repository of somebody else, with a session in a checkpoint and one that SpecStory kept."""
+    stranger = EntireRepository(home.parent / "stranger")
+    history = stranger.folder / ".specstory" / "history"
+    history.mkdir(parents=True)
+    (history / "2026-03-04_05-06-07Z-why.md").write_text(SPECSTORY.format(session="s-strange"))
+    stranger.git("add", "-A")
+    stranger.code("Keep sessions")
+    stranger.add(ONE, copy_of(Session(ANA).ask().text, ANA))
+    return stranger
+
+
+@pytest.fixture
+def clone(home: Path, stranger: EntireRepository) -> Path:
+    folder = home / "repos" / "clone"
+    folder.parent.mkdir()
+    stranger.git("clone", "-q", str(stranger.folder), str(folder))
+    stranger.git("-C", str(folder), "remote", "set-url", "origin", "https://example.org/eve/trap.git")
+    return folder
+
+
+def test_sessions_that_came_with_a_clone_are_left_out_until_one_commits_there(clone, stranger, opened):
+    with opened() as memory:
+        for _ in range(2):
+            report = memory.seed()
+            assert memories(memory) == []
+            assert {(one.source, one.place, one.level) for one in report.problems} == {
+                ("entire", str(clone), "warning"),
+                ("specstory", str(clone), "warning"),
+            }
+            for one in report.problems:
+                assert one.reason.startswith("1 session was left out: you have not committed in this clone")
+                assert '"example.org/eve/trap" in [seed] trusted_repositories' in one.reason
+        found = survey_files(memory.settings, memory.catalog, home=clone.parents[1])
+        assert {"entire", "specstory"}.isdisjoint(one.name for one in found.sources)
+        stranger.git("-C", str(clone), "commit", "-q", "--allow-empty", "-m", "my work")
+        assert memory.seed().problems == []
+        assert sorted(one.source for one in memories(memory)) == ["transcripts", "transcripts"]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "read"),
+    [
+        ("example.org/eve/trap", 2),
+        ("git@example.org:eve/trap.git", 2),
+        ("example.org/eve/*", 2),
+        ("~/repos/*", 2),
+        ("example.org/eve", 0),
+        ("*/trap", 2),
+        ("example.org/ev*p", 2),
+        ("example.com/eve/trap", 0),
+        ("~/repos", 0),
+        ("{clone}", 2),
+    ],
+)
+def test_a_setting_names_repositories_whose_sessions_are_read(clone, opened, pattern, read):
+    with opened(RAGMEM_SEED_TRUSTED_REPOSITORIES=pattern.format(clone=clone)) as memory:
+        memory.seed()
+        assert len(memories(memory)) == read
+
+
+def test_the_name_in_the_hint_is_one_that_the_setting_takes(clone, stranger, opened):
+    stranger.git("-C", str(clone), "remote", "set-url", "origin", f"{stranger.folder}.git")
+    with opened() as memory:
+        named = memory.seed().problems[0].reason.split('"')[1]
+    with opened(RAGMEM_SEED_TRUSTED_REPOSITORIES=named) as memory:
+        assert memory.seed().problems == []
+        assert len(memories(memory)) == 2
+
+
+def test_a_stranger_who_commits_under_the_persons_own_name_gains_nothing(home, clone, stranger, opened):
+    (home / ".gitconfig").write_text("[user]\n\temail = dev@example.org\n\tname = Sam Reed\n")
+    stranger.code("commit: the author and the committer are those of the person")
+    (stranger.folder / "commit").write_text("x")
+    stranger.git("add", "-A")
+    stranger.git("commit", "-qm", "commit (initial): a name of a branch is no commit either")
+    stranger.git("branch", "commit")
+    for words in (
+        ["pull", "-q", str(stranger.folder)],
+        ["fetch", "-q", str(stranger.folder), "commit:commit"],
+    ):
+        stranger.git("-C", str(clone), *words)
+    stranger.git("-C", str(clone), "checkout", "-q", "commit")
+    with opened() as memory:
+        assert {one.source for one in memory.seed().problems} == {"entire", "specstory"}
+        assert memories(memory) == []
+
+
+def test_neither_a_link_nor_a_repository_within_makes_a_strangers_files_ones_own(home, stranger, opened):
+    inner = EntireRepository(home.parent / "inner")
+    (inner.folder / "history").mkdir()
+    (inner.folder / "history" / "a.md").write_text(SPECSTORY.format(session="s-inner"))
+    inner.git("add", "-A")
+    inner.code("Keep a session")
+    stranger.git("rm", "-rq", ".specstory")
+    (stranger.folder / "tools" / ".specstory").mkdir(parents=True)
+    (stranger.folder / "tools" / "sessions").mkdir()
+    (stranger.folder / "tools" / "sessions" / "b.md").write_text(SPECSTORY.format(session="s-link"))
+    (stranger.folder / "tools" / ".specstory" / "history").symlink_to("../sessions")
+    allowed = ("-c", "protocol.file.allow=always")
+    stranger.git(*allowed, "submodule", "add", "-q", str(inner.folder), ".specstory")
+    stranger.git("add", "-A")
+    stranger.code("Add a link and a repository")
+    clone = home / "repos" / "clone"
+    clone.parent.mkdir()
+    stranger.git(*allowed, "clone", "-q", "--recurse-submodules", str(stranger.folder), str(clone))
+    assert (clone / ".specstory" / "history" / "a.md").exists()
+    assert (clone / "tools" / ".specstory" / "history" / "b.md").exists()
+    with opened() as memory:
+        assert {one.source for one in memory.seed().problems} == {"entire", "specstory"}
+        assert memories(memory) == []
+
+
+def test_the_persons_own_files_of_specstory_are_read_in_any_clone(clone, opened):
+    own = clone / ".specstory" / "history" / "2026-03-05_05-06-07Z-own.md"
+    own.write_text(SPECSTORY.format(session="s-own"))
+    with opened() as memory:
+        report = memory.seed()
+        assert tally_of(report, "specstory").new == 1
+        assert [one.metadata["session"] for one in memories(memory)] == ["s-own"]
+
+
+def test_what_was_read_stays_and_is_not_complained_of_where_git_forgets_ones_commits(clone, stranger, opened):
+    stranger.git("-C", str(clone), "commit", "-q", "--allow-empty", "-m", "my work")
+    with opened() as memory:
+        memory.seed()
+        stranger.git("-C", str(clone), "reflog", "expire", "--expire=all", "--all")
+        again = memory.seed()
+        assert (len(memories(memory)), again.problems, again.would_change) == (2, [], False)
+
+
+def test_tracked_sessions_are_left_out_where_git_does_not_answer(clone, opened, monkeypatch):
+    monkeypatch.setattr(trust, "output_of", lambda *_, **__: None)
+    with opened() as memory:
+        assert {one.source for one in memory.seed().problems} == {"entire", "specstory"}
+        assert memories(memory) == []

@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from ragmem.readers.git import output_of
+from ragmem.readers.git_tree import Entry, parse_tree
 
 TIMEOUT = 60.0
 """Seconds for one answer of git."""
@@ -14,15 +15,11 @@ MAX_TREE = 4 << 20
 _AT_ONCE = 32 << 20
 """Bytes of objects that are asked for at once; one may be larger."""
 
-FOLDER = b"40000"
 FILES = frozenset((b"100644", b"100755"))
 """Modes of the entries of a tree; a link and a submodule have others."""
 
-Entry = tuple[bytes, str]
-"""The mode and the hash of an entry of a tree."""
-
-TooLarge = Callable[[str], object]
-"""Is called with the hash of an object that is larger than its limit."""
+Skip = Callable[[str], object]
+"""Is called with the reason for which an object is left out."""
 
 
 def sizes_of(root: Path, names: Collection[str], sort: bytes) -> dict[str, int]:
@@ -34,15 +31,15 @@ def sizes_of(root: Path, names: Collection[str], sort: bytes) -> dict[str, int]:
 
 
 def contents_of(
-    root: Path, names: Collection[str], sort: bytes, most: int, *, too_large: TooLarge | None = None
+    root: Path, names: Collection[str], sort: bytes, most: int, *, skip: Skip | None = None
 ) -> Iterator[tuple[str, bytes]]:
     """Yield the objects of one type with at most so many bytes, in any order; few are in memory at once."""
     batch: dict[str, int] = {}
     held = 0
     for name, size in sizes_of(root, names, sort).items():
         if size > most:
-            if too_large is not None:
-                too_large(name)
+            if skip is not None:
+                skip("object that is too large")
             continue
         if batch and held + size > _AT_ONCE:
             yield from _read(root, batch)
@@ -64,21 +61,15 @@ def _read(root: Path, sizes: Mapping[str, int]) -> Iterator[tuple[str, bytes]]:
         at = begin + size + 1
 
 
-def entries_of(
-    root: Path, trees: Collection[str], *, too_large: TooLarge | None = None
-) -> dict[str, dict[str, Entry]]:
-    """Return tree -> its entries by name."""
-    read = contents_of(root, trees, b"tree", MAX_TREE, too_large=too_large)
-    return {name: dict(_entries(raw, len(name) // 2)) for name, raw in read}
-
-
-def _entries(raw: bytes, length: int) -> Iterator[tuple[str, Entry]]:
-    """Yield the entries of a tree: each is mode, space, name, NUL and a hash of so many bytes."""
-    at = 0
-    while (end := raw.find(b"\0", at)) >= 0:
-        mode, _, name = raw[at:end].partition(b" ")
-        at = end + 1 + length
-        yield name.decode("utf-8", "replace"), (mode, raw[end + 1 : at].hex())
+def entries_of(root: Path, trees: Collection[str], *, skip: Skip) -> dict[str, dict[str, Entry]]:
+    """Return tree -> its entries by name; a broken tree is left out."""
+    found = {}
+    for name, raw in contents_of(root, trees, b"tree", MAX_TREE, skip=skip):
+        try:
+            found[name] = parse_tree(raw, len(name) // 2)
+        except ValueError:
+            skip("broken tree")
+    return found
 
 
 def trees_of(root: Path, commits: Iterable[str]) -> dict[str, str]:

@@ -21,9 +21,7 @@ import orjson
 
 from ragmem.readers.checkpoints.git_objects import (
     FILES,
-    FOLDER,
     TIMEOUT,
-    Entry,
     contents_of,
     entries_of,
     sizes_of,
@@ -32,6 +30,7 @@ from ragmem.readers.checkpoints.git_objects import (
 from ragmem.readers.dates import parse_time
 from ragmem.readers.git import output_of
 from ragmem.readers.git_folder import checkout_at
+from ragmem.readers.git_tree import FOLDER, Entry
 from ragmem.readers.transcripts.records import word
 
 MOST_CHECKPOINTS = 50_000
@@ -111,10 +110,6 @@ class Checkpoints:
         """Count something that could not be read."""
         self.problems[problem] = self.problems.get(problem, 0) + 1
 
-    def skip_large(self, _name: str) -> None:
-        """Count an object that is too large."""
-        self.count("object that is too large")
-
 
 def read_checkpoints(root: Path) -> Checkpoints | None:
     """Return the sessions in a repository's checkpoints; None without any. Never raises.
@@ -165,14 +160,14 @@ def _read_refs(found: Checkpoints) -> None:
 
 def _checkpoints_below(found: Checkpoints, tops: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Yield the checkpoints in the trees of branches, each with its tree."""
-    read = entries_of(found.root, tops, too_large=found.skip_large)
+    read = entries_of(found.root, tops, skip=found.count)
     shards = [
         (name, tree)
         for top in tops
         for name, (mode, tree) in read.get(top, {}).items()
         if mode == FOLDER and _SHARD.fullmatch(name)
     ]
-    below = entries_of(found.root, {tree for _, tree in shards}, too_large=found.skip_large)
+    below = entries_of(found.root, {tree for _, tree in shards}, skip=found.count)
     for shard, tree in shards:
         for name, (mode, inner) in below.get(tree, {}).items():
             if mode == FOLDER and _ID.fullmatch(f"{shard}{name}"):
@@ -183,7 +178,7 @@ def _folders_of(
     found: Checkpoints, places: Sequence[tuple[str, str]]
 ) -> Iterator[tuple[_Place, Mapping[str, Entry]]]:
     """Yield the folders of sessions in checkpoints, with their entries."""
-    tops = entries_of(found.root, {tree for _, tree in places}, too_large=found.skip_large)
+    tops = entries_of(found.root, {tree for _, tree in places}, skip=found.count)
     inner: list[tuple[_Place, str]] = []
     for checkpoint, tree in places:
         top = tops.get(tree, {})
@@ -193,7 +188,7 @@ def _folders_of(
         inner += [((checkpoint, name), top[name][1]) for name in numbers[:MOST_SESSIONS]]
         # In the oldest version the checkpoint itself is the folder of its last session.
         yield (checkpoint, ""), top
-    below = entries_of(found.root, {tree for _, tree in inner}, too_large=found.skip_large)
+    below = entries_of(found.root, {tree for _, tree in inner}, skip=found.count)
     for place, tree in inner:
         yield place, below.get(tree, {})
 
@@ -210,7 +205,7 @@ def _read_copies(found: Checkpoints, folders: Iterable[tuple[_Place, Mapping[str
             held.setdefault((place, chunks), []).extend(notes)
     sizes = sizes_of(found.root, {name for _, chunks in held for name in chunks}, b"blob")
     wanted = {note for place, _ in held for note in noted[place]}
-    read = dict(contents_of(found.root, wanted, b"blob", MAX_METADATA, too_large=found.skip_large))
+    read = dict(contents_of(found.root, wanted, b"blob", MAX_METADATA, skip=found.count))
     seen = set()
     for (place, chunks), notes in sorted(held.items()):
         # In version 2 the metadata are in another tree than the transcript.

@@ -12,6 +12,7 @@ from typing import IO
 from ragmem.domain.sharing.pack import MAX_PACK, read_pack
 from ragmem.domain.sharing.record import MAX_RECORD, InvalidRecordError, is_record_id
 from ragmem.frozen import dataclass
+from ragmem.readers.git_tree import FOLDER, parse_tree
 from ragmem.services.sharing.git_commands import GitError, start, stop
 
 RECORDS, PACKS, ATTESTATIONS = "records", "packs", "attestations"
@@ -26,7 +27,7 @@ MAX_ATTESTATIONS = 256
 MAX_TREE = 2 * 1024 * 1024
 """Bytes of a tree: more than 20,000 blobs in one folder."""
 
-MAX_FOLDER = 64 * 1024
+MAXFOLDER = 64 * 1024
 """Bytes of a folder of single records: some 700, where an honest member has 128 in all."""
 
 MAX_BYTES = 128 * 1024 * 1024
@@ -36,7 +37,10 @@ MAX_ENTRIES = 20_000
 """Blobs of a member that are read at a time."""
 
 _SIZES = {RECORDS: MAX_RECORD, PACKS: MAX_PACK, ATTESTATIONS: MAX_ATTESTATION}
-_FILE, _FOLDER = b"100644", b"40000"
+_FILE = b"100644"
+_HASH_BYTES = 20
+"""Bytes of an object id: the repository is made here, with SHA-1."""
+
 _WINDOW = 256
 """Names asked for at a time: they fit into a pipe, so that neither side waits for the other."""
 
@@ -117,7 +121,7 @@ def read_tree(reader: ObjectReader, commit: str, since: str, rejections: Counter
         item = new.pop(name, None)
         if item is None or item == old.get(name):
             continue
-        if item[0] != _FOLDER:
+        if item[0] != FOLDER:
             rejections["not a folder"] += 1
             continue
         before = old.get(name, (b"", ""))[1]
@@ -216,7 +220,7 @@ def _new_blobs(
                 yield Entry(f"{name}/{item}", key)
             else:
                 rejections["an unknown path"] += 1
-        elif mode == _FOLDER and len(item) == 2:
+        elif mode == FOLDER and len(item) == 2:
             yield from _single_records(reader, item, key, old.get(item, (b"", ""))[1], rejections)
         else:
             rejections["an unknown path"] += 1
@@ -226,7 +230,7 @@ def _single_records(
     reader: ObjectReader, start_of_id: str, tree: str, before: str, rejections: Counter[str]
 ) -> Iterator[Entry]:
     old = _folder(reader, before, Counter()) if before else {}
-    for key, (mode, blob) in _folder(reader, tree, rejections, MAX_FOLDER).items():
+    for key, (mode, blob) in _folder(reader, tree, rejections, MAXFOLDER).items():
         if old.get(key) == (mode, blob):
             continue
         if mode == _FILE and is_record_id(key) and key.startswith(start_of_id):
@@ -243,15 +247,8 @@ def _folder(
     if kind != "tree" or size > most:
         rejections["too large a folder" if kind == "tree" else "not a folder"] += 1
         return {}
-    data = reader.contents([tree])[0]
-    found = {}
-    position = 0
-    while position < len(data):
-        blank, end = data.find(b" ", position), data.find(b"\0", position)
-        if not position < blank < end:
-            rejections["a broken folder"] += 1
-            return {}
-        name = data[blank + 1 : end].decode("utf-8", "replace")
-        found[name] = (data[position:blank], data[end + 1 : end + 21].hex())
-        position = end + 21
-    return found
+    try:
+        return parse_tree(reader.contents([tree])[0], _HASH_BYTES)
+    except ValueError:
+        rejections["a broken folder"] += 1
+        return {}

@@ -174,6 +174,15 @@ def test_hostile_trees_are_passed_over_and_counted(repository, monkeypatch):
     }
 
 
+def test_a_broken_tree_is_passed_over_and_counted(repository):
+    raw = b"40000 a1\0" + b"k" * 20 + b"40000 b2\0" + b"k" * 19
+    tree = repository.git("hash-object", "-w", "--stdin", "-t", "tree", "--literally", given=raw)
+    repository.git("update-ref", V1, repository.git("commit-tree", tree, "-m", "Checkpoint"))
+    found = read_checkpoints(repository.folder)
+    assert found is not None
+    assert (found.copies, found.problems) == ([], {"broken tree": 1})
+
+
 def test_a_tree_of_endless_folders_is_read_only_so_deep(repository):
     inner = repository.write({str(number): b"x" for number in range(40)})
     for _ in range(30):

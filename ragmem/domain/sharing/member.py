@@ -1,14 +1,15 @@
 """Ids of members: who a shared record comes from, and the last part of a git ref."""
 
 import hashlib
-import re
 import unicodedata
+
+from ragmem.patterns import lazy
 
 MAX_MEMBER = 64
 """Characters of an id."""
 
-_MEMBER = re.compile(r"[a-z0-9][a-z0-9._-]*")
-_OTHER = re.compile(r"[^a-z0-9._-]+|\.(?=\.)")
+_MEMBER = lazy(r"[a-z0-9][a-z0-9._-]*")
+_OTHER = lazy(r"[^a-z0-9._-]+|\.(?=\.)")
 _HASH_LENGTH = 6
 
 

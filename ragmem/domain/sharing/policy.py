@@ -9,6 +9,7 @@ from ragmem.domain.model.lifecycle import Approval, EntryType, entry_type, expli
 from ragmem.domain.records.record_types import RecordType
 from ragmem.domain.records.records import record_of
 from ragmem.frozen import dataclass
+from ragmem.patterns import lazy
 
 DECISION, CONVENTION, GOTCHA, ERROR_SOLUTION, RECORD = (
     "decision", "convention", "gotcha", "error_solution", "record",
@@ -24,6 +25,38 @@ _BY_CATEGORY = {
     Category.BEST_PRACTICE: CONVENTION,
 }
 
+_BY_NAME = {
+    "decision": DECISION,
+    "adr": DECISION,
+    "gotcha": GOTCHA,
+    "pitfall": GOTCHA,
+    "convention": CONVENTION,
+    "best_practice": CONVENTION,
+    "pattern": CONVENTION,
+    "error_solution": ERROR_SOLUTION,
+}
+"""Values of `type` in a memory's metadata, by the kind that they name."""
+
+_LABEL = re.compile(
+    r"[\s#>*_+-]*(?:known )?(?P<name>decision|gotcha|pitfall|convention|best[ -]practice)s?"
+    r"(?:[ #-]{0,2}\d{1,5})?(?: \([^()\n]{1,40}\))?[*_ ]{0,3}(?:[:\n\u2013\u2014]| - |\Z)",
+    re.IGNORECASE,
+)
+"""The head of a text that names its kind: "Gotcha: ...", "## Pitfall (macOS)", "**Decision 7** - ..."."""
+
+_WE_DECIDED = lazy(
+    r"\bwe(?:'ve| have)? (?:\w+ ){0,2}(?:decided|agreed|chose|settled|went with)\b"
+    r"|\bwir [^.\n]{0,60}entschieden\b|\bnous avons (?:\w+ ){0,2}(?:d\u00e9cid|choisi)"
+    r"|\b(?:hemos decidido|decidimos)\b",
+    re.IGNORECASE,
+)
+
+_TYPES = {
+    CONVENTION: (Category.BEST_PRACTICE, EntryType.INSIGHT),
+    GOTCHA: (Category.GOTCHA, EntryType.ERROR),
+    ERROR_SOLUTION: (Category.ERROR_SOLUTION, EntryType.ERROR),
+}
+"""The category and the type of what names its kind."""
 
 TITLE = 100
 """Characters of a title that are looked at."""
@@ -78,26 +111,59 @@ class Standing:
 def kinds_of(memory: Memory) -> tuple[str, ...]:
     """Return the kinds by which a rule may choose a memory; none for what no rule chooses.
 
-    What a person has declared counts in any length; what was guessed of a text only if that is short, because
-    a long text has words of everything.
+    What a person has declared counts in any length; what heads a text, or was guessed of it, only if that is
+    short, because a long text has words of everything. What names its kind is of no other one.
     """
     if memory.source in EPISODES or memory.source == SHARED:
         return ()
     item = record_of(memory)
     if item is not None and item.type in _OF_SESSIONS:
         return ()
-    found = []
-    if item is not None:
-        found.append(RECORD)
-    # Notes that say what they are, such as a project's state, are no decision by their words.
-    is_guessed = not memory.metadata.get("type") or explicit_type(memory) in _TEAM_TYPES
-    is_short = item is not None or (is_guessed and len(memory.text) <= LONGEST)
-    declared = explicit_type(memory) is EntryType.DECISION or _RECORDED.search(memory.uri) is not None
-    if declared or (is_short and entry_type(memory) is EntryType.DECISION):
+    found = [] if item is None else [RECORD]
+    if kind := named_kind(memory):
+        return (*found, kind)
+    is_short = item is not None or _may_guess(memory)
+    if is_short and _type_of(memory) is EntryType.DECISION:
         found.append(DECISION)
-    if is_short and (kind := _BY_CATEGORY.get(memory.category)):
+    if is_short and (kind := _BY_CATEGORY.get(memory.category, "")):
         found.append(kind)
     return tuple(found)
+
+
+def named_kind(memory: Memory) -> str:
+    """Return the kind that a note names by its type, its place, or its head; "" without one."""
+    if kind := _kind_named(memory.metadata.get("type", "")):
+        return kind
+    if _RECORDED.search(memory.uri):
+        return DECISION
+    heads = (memory.title, memory.text) if _may_guess(memory) and record_of(memory) is None else ()
+    return next((_kind_named(found["name"]) for head in heads if (found := _LABEL.match(head))), "")
+
+
+def types_of(memory: Memory) -> tuple[Category, EntryType]:
+    """Return the category and the type under which a memory leaves: what it names, else what it has."""
+    kind = named_kind(memory)
+    if kind == DECISION:
+        return memory.category, EntryType.DECISION
+    category, entry = _TYPES.get(kind, (memory.category, _type_of(memory)))
+    return memory.category if _BY_CATEGORY.get(memory.category) == kind else category, entry
+
+
+def _type_of(memory: Memory) -> EntryType:
+    """Return the type of a memory; what a team says it decided is a decision, even one that tells a taste."""
+    found = entry_type(memory)
+    ours = found is EntryType.THOUGHT and not explicit_type(memory) and _WE_DECIDED.search(memory.text)
+    return EntryType.DECISION if ours else found
+
+
+def _may_guess(memory: Memory) -> bool:
+    """Tell whether the kind of a note may be guessed: a short one, and no state of a project by its type."""
+    is_open = not memory.metadata.get("type") or explicit_type(memory) in _TEAM_TYPES
+    return is_open and len(memory.text) <= LONGEST
+
+
+def _kind_named(name: str) -> str:
+    return _BY_NAME.get(name.strip().lower().replace("-", "_").replace(" ", "_"), "")
 
 
 def refusal(memory: Memory, standing: Standing, wish: Wish) -> str:

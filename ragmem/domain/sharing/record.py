@@ -6,7 +6,6 @@ microseconds. So the same statement has the same id on every machine, and other 
 
 import hashlib
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import field, fields
 from datetime import UTC, datetime
@@ -15,6 +14,7 @@ from typing import Any
 
 from ragmem.domain.sharing.member import is_member
 from ragmem.frozen import dataclass
+from ragmem.patterns import lazy
 
 MAX_RECORD = 64 * 1024
 """Bytes of a record."""
@@ -30,11 +30,11 @@ MAX_ITEMS = 100
 
 _MAX_NUMBER = 2**53
 _MAX_DEPTH = 4
-_ID = re.compile(r"[0-9a-f]{64}")
-_KIND = re.compile(r"[a-z][a-z0-9_.-]{0,31}")
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-_LINE_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
-_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
+_ID = lazy(r"[0-9a-f]{64}")
+_KIND = lazy(r"[a-z][a-z0-9_.-]{0,31}")
+_CONTROL = lazy(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_LINE_CONTROL = lazy(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_TIME = lazy(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
 _YEARS = range(1000, 9000)
 """Far enough from the limits of `datetime` for any zone."""
 

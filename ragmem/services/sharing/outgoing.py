@@ -10,11 +10,11 @@ from pathlib import Path
 from ragmem.domain.classification.one_line import line_of
 from ragmem.domain.injection.sanitization import sanitize_text
 from ragmem.domain.model import Memory, content_hash
-from ragmem.domain.model.lifecycle import Approval, entry_type
+from ragmem.domain.model.lifecycle import Approval
 from ragmem.domain.records.records import record_of as typed_record_of
 from ragmem.domain.secrets.marks import MARKED
 from ragmem.domain.secrets.redaction import Redactor
-from ragmem.domain.sharing.policy import Standing, Wish, omission, refusal
+from ragmem.domain.sharing.policy import Standing, Wish, omission, refusal, types_of
 from ragmem.domain.sharing.record import (
     MAX_ITEMS,
     MAX_LINE,
@@ -248,6 +248,7 @@ def _record(memory: Memory, sender: Sender, supersedes: Sequence[str]) -> Shared
         return without_controls(sanitize_text(text, redactor=redactor), one_line=True)[:MAX_LINE]
 
     item = typed_record_of(memory)
+    category, entry = types_of(memory)
     fields: dict[str, object] = {}
     if item is not None:
         clean = redactor.redact_document(dict(item.fields))
@@ -260,12 +261,12 @@ def _record(memory: Memory, sender: Sender, supersedes: Sequence[str]) -> Shared
         title=title_of(memory, sender.redactor),
         text=clean_text(memory, sender.redactor),
         kind=memory.kind.value,
-        category=memory.category.value,
+        category=category.value,
         tags=tuple(filter(None, map(line, memory.tags)))[:MAX_ITEMS],
         branch=line(memory.metadata.get("branch", "")),
         links=tuple(filter(None, map(line, memory.metadata.get("commits", "").split())))[:MAX_ITEMS],
         supersedes=tuple(dict.fromkeys(supersedes))[:MAX_ITEMS],
-        record_type=item.type.value if item is not None else entry_type(memory).value,
+        record_type=item.type.value if item is not None else entry.value,
         fields=fields,
     )
 

@@ -12,16 +12,17 @@ from ragmem.domain.model import (
     UNASSIGNED,
     USER,
     Category,
+    Kind,
     Memory,
     Scope,
     Tier,
     content_hash,
 )
-from ragmem.domain.model.lifecycle import Approval
+from ragmem.domain.model.lifecycle import Approval, EntryType
 from ragmem.domain.records.record_types import RecordType
 from ragmem.domain.records.records import draft_of, record
 from ragmem.domain.secrets.redaction import DEFAULT
-from ragmem.domain.sharing.policy import Standing, Wish, kinds_of, omission, refusal
+from ragmem.domain.sharing.policy import Standing, Wish, kinds_of, omission, refusal, types_of
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 TEXT = "Use NATS, because Kafka needs too many brokers."
@@ -61,8 +62,17 @@ def of_record(kind, **fields):
         (memory(protected=True, text=TEXT * 100), ()),
         (memory(category=Category.GOTCHA, text=TEXT * 100), ()),
         (memory(type="decision", text=TEXT * 100), ("decision",)),
+        (memory(type="gotcha"), ("gotcha",)),
+        (memory(type="best practice", protected=True), ("convention",)),
         (memory(type="project", protected=True), ()),
         (memory(type="user", protected=True), ()),
+        (memory(type="user", protected=True, text="We decided on tabs."), ()),
+        (memory(protected=True, kind=Kind.PREFERENCE), ()),
+        (memory(protected=True, kind=Kind.PREFERENCE, text="We decided to use Redis."), ("decision",)),
+        (
+            memory(protected=True, kind=Kind.PREFERENCE, text="Wir haben uns f\u00fcr tar entschieden."),
+            ("decision",),
+        ),
         (of_record(RecordType.SESSION_INSIGHT, summary="we did much"), ()),
         (of_record(RecordType.TASK_OUTCOME, task="deploy", success="true"), ()),
     ],
@@ -70,6 +80,58 @@ def of_record(kind, **fields):
 def test_a_rule_chooses_by_what_a_memory_is(made, kinds):
     assert kinds_of(made) == kinds
     assert set(kinds) <= set(SHARE_KINDS)
+
+
+@pytest.mark.parametrize(
+    ("head", "kind"),
+    [
+        ("Gotcha: {}", "gotcha"),
+        ("# Gotcha\n\n{}", "gotcha"),
+        ("## Pitfall (macOS): the lock\n\n{}", "gotcha"),
+        ("**Known pitfalls:** {}", "gotcha"),
+        ("- **Convention**: {}", "convention"),
+        ("Best practice \u2014 {}", "convention"),
+        ("# Decision 7 - the queue\n\n{}", "decision"),
+        ("GOTCHAS:\n{}", "gotcha"),
+    ],
+)
+def test_the_head_of_a_text_names_its_kind_whatever_its_words_suggest(head, kind):
+    for guessed in ({}, {"protected": True}, {"category": Category.PATTERN}):
+        assert kinds_of(memory(head.format(TEXT), **guessed)) == (kind,)
+        assert kinds_of(memory(title=head.partition("\n")[0].format(""), **guessed)) == (kind,)
+
+
+@pytest.mark.parametrize(
+    ("made", "category", "entry"),
+    [
+        (memory("Gotcha: it hangs.", protected=True), Category.GOTCHA, EntryType.ERROR),
+        (memory(type="gotcha", category=Category.PATTERN), Category.GOTCHA, EntryType.ERROR),
+        (memory("Convention: tabs."), Category.BEST_PRACTICE, EntryType.INSIGHT),
+        (memory("Convention: tabs.", category=Category.PATTERN), Category.PATTERN, EntryType.INSIGHT),
+        (memory("Decision: tabs.", category=Category.PATTERN), Category.PATTERN, EntryType.DECISION),
+        (memory(category=Category.PATTERN), Category.PATTERN, EntryType.INSIGHT),
+        (memory(), Category.NONE, EntryType.NOTE),
+    ],
+)
+def test_it_leaves_under_the_type_that_it_names(made, category, entry):
+    assert types_of(made) == (category, entry)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        memory("Gotcha hunting is fun: we met at noon."),
+        memory("The decision: none yet."),
+        memory("Decisionless: we wait."),
+        memory("Conventional wisdom: use NATS."),
+        memory("Pitfalls of Kafka are many."),
+        memory("It works.\n\nGotcha: it is slow."),
+        memory("Gotcha: it is slow.", type="project"),
+        memory(f"# Gotchas\n\n{TEXT * 100}"),
+    ],
+)
+def test_what_no_head_names_is_left_to_the_guess(made):
+    assert kinds_of(made) == ()
 
 
 @pytest.mark.parametrize("source", [*sorted(EPISODES), SHARED])

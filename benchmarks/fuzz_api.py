@@ -19,6 +19,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -36,10 +37,14 @@ from ragmem.api.memory import Ragmem
 from ragmem.backends.fake import FakeModels
 from ragmem.backends.fake.language_model import FakeLanguageModel
 from ragmem.config.loader import load
+from ragmem.domain.model.lifecycle import Approval
+from ragmem.domain.sharing.record import SharedMemory, encode, record_id
+from ragmem.domain.sharing.state import Verdict
 from ragmem.server.app import create_app
 from ragmem.server.security.origin import Names
 from ragmem.server.uvicorn_server import bind
 from ragmem.services.ingestion.drafts import DraftOptions
+from ragmem.storage.sharing.shared_records import MEMORY, SharedRecord
 
 CASES = 2_200
 QUICK = 180
@@ -77,6 +82,9 @@ NOTES = {
     "vault": "Secrets are in Vault 1.15 now, since an environment file was committed to GitHub by mistake.",
 }
 NAMES = ("PostgreSQL", "Redis", "psycopg")
+MEMBERS = ("ada", "bob")
+"""Members of a team that have decided the same matter differently."""
+
 KNOWN = 0.3
 """The share of requests in which a name or id is put that there is, so that not all of them find nothing."""
 
@@ -132,6 +140,7 @@ def server(folder: Path, *, store: str) -> Iterator[tuple[str, Ragmem, dict[str,
         "RAGMEM_MODELS_BACKEND": "fake",
         "RAGMEM_STORE_BACKEND": store,
         "RAGMEM_SERVE_WRITES_PER_MINUTE": "0",
+        "RAGMEM_SHARE_MEMBER": "fuzz",
     }
     settings = load(environ=environ, home=folder, cwd=folder)
     models = FakeModels(language_model=FakeLanguageModel("valid"))
@@ -156,9 +165,9 @@ def server(folder: Path, *, store: str) -> Iterator[tuple[str, Ragmem, dict[str,
 
 
 def fill(folder: Path, memory: Ragmem) -> None:
-    """Store some notes, forget one, and let a session be told of them."""
+    """Store some notes, forget one, let a session be told of them, and take in what members have shared."""
     notes = folder / "notes"
-    notes.mkdir()
+    (notes / ".git").mkdir(parents=True)
     for name, text in NOTES.items():
         (notes / f"{name}.md").write_text(f"# {name.title()}\n\n{text}\n")
     handed = memory.ingestion.draft([notes], DraftOptions())
@@ -166,6 +175,24 @@ def fill(folder: Path, memory: Ragmem) -> None:
     memory.forget([stored[-1].id])
     memory.injections.anticipate("fuzz", "why do we pin psycopg for PostgreSQL", everywhere=True)
     memory.query("PostgreSQL")
+    at = datetime(2026, 3, 1, tzinfo=UTC)
+    for member in MEMBERS:
+        text = f"We decided to keep the queue in {member.upper()}-MQ."
+        encoded = encode(SharedMemory(member, at, at, "The queue broker", text, record_type="decision"))
+        memory.catalog.shared.add(
+            [
+                SharedRecord(
+                    stored[0].classified.memory.scope.project,
+                    record_id(encoded),
+                    member,
+                    MEMORY,
+                    encoded.decode(),
+                    Verdict.UNSIGNED,
+                    at,
+                    approval=Approval.PROPOSED,
+                )
+            ]
+        )
 
 
 class Known:
@@ -188,13 +215,24 @@ class Known:
             if isinstance(query, dict) and name in query:
                 query[name] = self._random.choice(NAMES)
         body = case.body
-        if isinstance(body, dict):
+        if "/shared" in case.path:
+            self._put_shared(parameters, query, body)
+        elif isinstance(body, dict):
             if ids and _are_words(body.get("ids")):
                 body["ids"] = [self._random.choice(ids)]
             if isinstance(body.get("query"), str) and len(body["query"]) > 2:
                 body["query"] = "why do we pin psycopg for PostgreSQL"
             if isinstance(body.get("model"), str):
                 body["model"] = self._random.choice(self._models())
+
+    def _put_shared(self, *places: Any) -> None:
+        """Put the project, a member and the ids of records into what has a place for them."""
+        (project,) = self._memory.sharing.projects()
+        key = self._random.choice([one.id for one in self._memory.catalog.shared.each(project)])
+        known = {"project": project, "member": self._random.choice(MEMBERS), "identifier": key, "ids": [key]}
+        for place in places:
+            if isinstance(place, dict):
+                place.update((name, value) for name, value in known.items() if name in place)
 
     def _models(self) -> list[str]:
         models = self._memory.models

@@ -3,10 +3,12 @@
 import argparse
 import os
 import random
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -158,6 +160,16 @@ def found(environ: Mapping[str, str], clone: Path, word: str) -> None:
         raise SystemExit(f"{word} is not found")
 
 
+def stop_index(home: Path) -> None:
+    """End the process that makes the vectors: it would share the cores with what is measured next."""
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if (process / "cwd").resolve(strict=True) == home / "data":
+                os.kill(int(process.name), signal.SIGTERM)
+                while process.exists():
+                    time.sleep(0.05)
+
+
 def bytes_of(remote: Path) -> int:
     """Return the bytes of a remote's objects."""
     return common.folder_bytes(remote / "objects")
@@ -179,6 +191,8 @@ def measure(folder: Path, texts: Texts, *, members: int, each: int) -> dict[str,
         "RAGMEM_MODELS_BACKEND": "fake",
         "RAGMEM_SHARE_REVIEW": "false",
         "RAGMEM_HOOKS": "off",
+        # The warm process of a question would share the cores, and write into a folder that is to go.
+        "RAGMEM_WARM": "off",
         "PYTHONPATH": str(common.REPOSITORY),
     }
     subprocess.run(["git", "init", "-q", "--bare", str(mirror)], check=True)
@@ -186,10 +200,12 @@ def measure(folder: Path, texts: Texts, *, members: int, each: int) -> dict[str,
     result["git first"] = team.fetch_by_git(mirror)
     _, result["first"] = ragmem(environ, person, "share", "fetch", "--quiet")
     common.tell(f"first fetch: {result['first']}")
+    stop_index(folder / "home")
     found(environ, person, f"word{total}x")
     team.add(team.members[:pushers], week // pushers)
     result["git week"] = team.fetch_by_git(mirror)
     _, result["week"] = ragmem(environ, person, "share", "fetch", "--quiet")
+    stop_index(folder / "home")
     found(environ, person, f"word{total + week // pushers * pushers}x")
     result |= pushes(environ, person)
     git(team.remote, "gc", "-q", "--prune=now")

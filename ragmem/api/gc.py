@@ -222,6 +222,12 @@ class Gc:
         remove_others(home.settings.places.cache / CACHE, ())
         return purge(home.catalog, now=now(), keep=self._archive_age(), sizes=home.settings.chunking)
 
+    def prune_shared(self) -> list[str]:
+        """Drop what members have rewritten away from the repositories of `share`; return what went wrong."""
+        from ragmem.services.sharing.upkeep import prune
+
+        return prune(self._home.settings.places.data)
+
     def history(self, limit: int | None = None) -> "list[GcRun]":
         """Return the runs of gc, latest first."""
         self._home.require()

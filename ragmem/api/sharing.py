@@ -159,11 +159,12 @@ class Sharing:
 
     def index(self) -> str:
         """Make vectors and graph of what waits, up to some hundred memories; return why some still wait."""
-        from ragmem.services.ingestion.index import DEFERRED_SOURCES, MANY, index_pending
+        from ragmem.services.ingestion.index import index_pending
+        from ragmem.storage.memories.memories import BACKLOG, DEFERRED_SOURCES
 
         home = self._home
         try:
-            index_pending(home.catalog, home.store, most=MANY, without=DEFERRED_SOURCES)
+            index_pending(home.catalog, home.store, most=BACKLOG, without=DEFERRED_SOURCES)
         except BackendError as error:
             return error.full_message
         home.models.remember()

@@ -172,6 +172,8 @@ def gc(
             if as_json
             else {}
         )
+        for problem in () if dry_run else memory.gc.prune_shared():
+            tell(problem)
         if dry_run or plan.empty:
             if as_json:
                 say_json(document)

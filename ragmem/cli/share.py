@@ -272,7 +272,7 @@ def _say_fetch(done: "FetchReport", *, quiet: bool) -> None:
 
 def _tell_fetched(done: "FetchReport") -> None:
     if done.hidden:
-        tell(f"{plural(done.hidden, 'memory is', 'memories are')} told no more: their authors withdrew them")
+        tell(f"{plural(done.hidden, 'memory is', 'memories are')} told no more: withdrawn by the author")
     if done.waiting:
         tell(f"{plural(done.waiting, 'record waits', 'records wait')} for you: ragmem share review")
     for member, pinned in sorted(done.pinned.items()):
@@ -493,9 +493,7 @@ def _index(memory: "Ragmem", count: int) -> str:
     """Have the vectors of new memories made, of many by another process; return why some have to wait."""
     if not count:
         return ""
-    from ragmem.services.ingestion.index import is_backlog
-
-    if is_backlog(memory.catalog):
+    if memory.catalog.memories.has_backlog():
         from ragmem.cli.seed import index_in_background
 
         index_in_background(memory)

@@ -18,6 +18,7 @@ from ragmem.services.doctor import (
     moments,
     projects,
     secrets,
+    sharing,
     spend,
     transcripts,
     warm_process,
@@ -57,6 +58,7 @@ _CONTENT: _Checks = (
     ("spend", spend.check_spend),
     ("projects", projects.check_projects),
     ("approval", approval.check_approval),
+    ("sharing", sharing.check_sharing),
     ("moments", moments.check_moments),
 )
 _TRANSCRIPTS = ("transcripts", transcripts.check_transcripts)

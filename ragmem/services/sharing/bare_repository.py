@@ -29,6 +29,9 @@ _LOCAL_TIMEOUT = 60.0
 _LOCK_TIMEOUT = 30.0
 _MOST_PACK_FILES = 20
 _MOST_REASON = 200
+_REWRITTEN = "rewritten"
+"""A file in the repository that says that some objects may be reached no more."""
+
 _MANY = f"more than {MAX_MEMBERS} members"
 _LATE = "git did not end in time"
 _TOO_MUCH = f"more than {MAX_FETCH // 1024**2} MiB"
@@ -120,9 +123,15 @@ class BareRepository:
         return [Ref(kind, key, name.removeprefix(prefix)) for kind, key, name in found]
 
     def update(self, commands: Iterable[str]) -> None:
-        """Change refs by commands of `git update-ref`, in one transaction."""
-        if given := "".join(f"{command}\n" for command in commands):
-            self.write("update-ref", "--stdin", given=given.encode())
+        """Change refs by commands of `git update-ref`, in one transaction; note what was rewritten."""
+        words = [command.split() for command in commands]
+        if not words:
+            return
+        self.write("update-ref", "--stdin", given="".join(f"{' '.join(one)}\n" for one in words).encode())
+        former = {one[3] for one in words if one[0] == "update" and one[3:] and one[3].strip("0")}
+        lost = "--max-count=1 --ignore-missing --stdin --not --all".split()
+        if former and self.write("rev-list", *lost, given="\n".join(former).encode()):
+            (self.folder / _REWRITTEN).touch()
 
     def fetch(self, url: str, specs: Iterable[str], incoming: str, end: float) -> str:
         """Fetch by refspecs to refs with a prefix; return "", or what is wrong with what is there.
@@ -185,6 +194,15 @@ class BareRepository:
             arguments = ("repack", "--geometric=2", "-d", "-q")
             # Where git is too old for this, or has no space, all stays as it is.
             run(self.folder, *arguments, timeout=_LOCAL_TIMEOUT, locks=self._locks)
+
+    def prune(self) -> None:
+        """Drop what no ref leads to, if a history was rewritten; raises what `locked` and `write` do."""
+        if not (self.folder / _REWRITTEN).exists():
+            return
+        with self.locked():
+            self.write("repack", "-a", "-d", "-q", given=b"")
+            self.write("prune", "--expire=now", given=b"")
+            (self.folder / _REWRITTEN).unlink(missing_ok=True)
 
     def _remote(
         self, url: str, end: float, *arguments: str, given: str, excess: Callable[[], str] = str

@@ -482,9 +482,7 @@ class Intake:
                 item = make_item(row.id, record, row.verdict, self._rules)
             if item is not None:
                 made.append((row, item))
-        from ragmem.services.ingestion.ingest import archived_ids  # noqa: PLC0415 - as above
-
-        gone = archived_ids(catalog, [item[0] for _, item in made]) if made else set()
+        gone = catalog.archive.removed_ids([item[0] for _, item in made]) if made else set()
         made = [(row, item) for row, item in made if item[0].id not in gone]
         if made:
             catalog.memories.accept(

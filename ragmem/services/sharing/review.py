@@ -1,9 +1,11 @@
 """Look at what members have shared before an assistant is told: accept, reject, mute, withdraw, conflicts."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+
+import orjson
 
 from ragmem.domain.model import SHORT_ID_LENGTH
 from ragmem.domain.model.lifecycle import Approval
@@ -208,15 +210,42 @@ def list_conflicts(catalog: Catalog, project: str) -> list[ConflictItem]:
         if row.member not in muted and row.approval is not Approval.REJECTED
     }
     accepted = {key for key, row in rows.items() if row.approval is Approval.ACCEPTED}
+    records = {key: record_of(rows[key]) for key in _contested(rows)}
     statements = (
-        Statement(key, record_of(row), row.member, Verdict(row.verdict)) for key, row in rows.items()
+        Statement(key, record, rows[key].member, Verdict(rows[key].verdict))
+        for key, record in records.items()
     )
     return [
-        ConflictItem(
-            str(one.reason), tuple(ReviewItem(rows[key], record_of(rows[key])) for key in one.memories)
-        )
+        ConflictItem(str(one.reason), tuple(ReviewItem(rows[key], records[key]) for key in one.memories))
         for one in sharing.fold(statements, accepted=accepted).conflicts
     ]
+
+
+def _contested(rows: Mapping[str, SharedRecord]) -> set[str]:
+    """Return the ids of the records that a conflict can depend on: to check all of them takes seconds.
+
+    These are statements on others, memories that replace one or are replaced, and those with the same title.
+    """
+    found: set[str] = set()
+    titles: dict[str, list[SharedRecord]] = {}
+    for key, row in rows.items():
+        if row.kind == MEMORY:
+            try:
+                fields = orjson.loads(row.body)
+            except orjson.JSONDecodeError:  # a scrub has changed its form; `record_of` keeps neither of these
+                continue
+            if replaced := fields.get("supersedes"):
+                found.update((key, *replaced))
+            if title := sharing.title_key(fields.get("title", "")):
+                titles.setdefault(title, []).append(row)
+        elif isinstance(statement := record_of(row), Supersession):
+            found.update((key, statement.older, statement.newer))
+        elif isinstance(statement, Withdrawal):
+            found.update((key, statement.record))
+    for same in titles.values():
+        if len({row.member for row in same}) > 1:
+            found.update(row.id for row in same)
+    return found & rows.keys()
 
 
 def review_shape(item: ReviewItem, *, redactor: Redactor, whole: bool = False) -> dict[str, Any]:

@@ -302,27 +302,33 @@ def renew_members(database: Database) -> None:
             _renew(connection)
 
 
-def _role_state(connection: Connection) -> tuple[bool, bool]:
-    """Return whether the role exists, and whether we may act as it."""
+def _role_rights(connection: Connection) -> tuple[bool, bool, bool]:
+    """Return whether the role exists, and whether we may act as it and give it to ourselves."""
     (exists,) = connection.execute("SELECT to_regrole(?) IS NOT NULL", (ROLE,)).fetchone()
+    superuser, makes, separate = connection.execute(
+        "SELECT rolsuper, rolcreaterole, current_setting('server_version_num')::int >= 160000"
+        " FROM pg_roles WHERE rolname = current_user"
+    ).fetchone()
     if not exists:
-        return False, False
-    (ours,) = connection.execute("SELECT pg_has_role(current_user, ?, 'MEMBER')", (ROLE,)).fetchone()
-    return True, bool(ours)
+        return False, False, superuser or makes
+    # Since version 16 whoever makes roles gives only its own ones, and does not act as each that it may give.
+    acts, gives = connection.execute(
+        "SELECT pg_has_role(current_user, ?, ?), pg_has_role(current_user, ?, 'MEMBER WITH ADMIN OPTION')",
+        (ROLE, "SET" if separate else "MEMBER", ROLE),
+    ).fetchone()
+    return True, acts, superuser or gives or (makes and not separate)
 
 
 def _make_role(database: Database, connection: Connection) -> bool:
     """Make the role where it is missing, and tell whether it was."""
-    exists, ours = _role_state(connection)
+    exists, acts, gives = _role_rights(connection)
     (user,) = connection.execute("SELECT quote_ident(current_user)").fetchone()
     missing = [] if exists else [f"CREATE ROLE {ROLE} NOLOGIN"]
-    missing += [] if ours else [f"GRANT {ROLE} TO {user}"]
-    (may,) = connection.execute(
-        "SELECT rolsuper OR rolcreaterole FROM pg_roles WHERE rolname = current_user"
-    ).fetchone()
-    if missing and not may:
+    missing += [] if acts else [f"GRANT {ROLE} TO {user}"]
+    if missing and not gives:
+        has, lacks = ("the", "act as") if exists else ("no", "make")
         raise ConfigError(
-            f'the database "{database.place}" has no role for members, and {user} may not make it',
+            f'the database "{database.place}" has {has} role for members, and {user} may not {lacks} it',
             hint=f"let its administrator run: {'; '.join(missing)};",
         )
     for statement in missing:

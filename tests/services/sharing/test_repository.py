@@ -22,6 +22,7 @@ from ragmem.services.sharing.objects import record_path
 from ragmem.services.sharing.remote import check_url, remote_url
 from ragmem.services.sharing.repository import SharedRepository
 from ragmem.services.sharing.signatures import PersonalSettings, merge, sign, verify
+from ragmem.services.sharing.upkeep import prune
 
 
 @pytest.fixture
@@ -584,6 +585,47 @@ def test_many_fetches_do_not_leave_many_packs(remote, ann, bob, monkeypatch):
     assert len(list((bob_folder(bob) / "objects/pack").glob("*.pack"))) <= 4
     assert read(bob, "ann") == records("ann", 0, 12)
     assert fsck(bob_folder(bob)) == ""
+
+
+def test_what_a_member_has_rewritten_away_goes_with_the_next_upkeep(remote, ann, bob):
+    ann.push(remote, "ann", records("ann", 0, 3))
+    hostile(remote, [single(remote, BLOB)])
+    bob.fetch(remote)
+    before = bob.head("eve")
+    blob = git(bob_folder(bob), "rev-parse", f"{before}:{record_path(KEY)}").strip()
+    hostile(remote, [single(remote, b'{"other": 1}')])
+    bob.fetch(remote)
+    assert git(bob_folder(bob), "cat-file", "-t", before) == "commit\n"
+
+    assert prune(bob_folder(bob).parents[1]) == []
+    assert "missing" in git(bob_folder(bob), "cat-file", "--batch-check", given=before.encode())
+    assert "missing" in git(bob_folder(bob), "cat-file", "--batch-check", given=blob.encode())
+    assert read(bob, "ann") == records("ann", 0, 3)
+    assert read(bob, "eve", before) == read(bob, "eve") != {}
+    assert fsck(bob_folder(bob)) == ""
+
+
+def test_a_history_that_goes_on_is_not_repacked(remote, ann, bob):
+    for number in range(3):
+        ann.push(remote, "ann", records("ann", number, number + 1))
+        bob.fetch(remote)
+    packs = sorted(bob_folder(bob).glob("objects/pack/*"))
+    assert prune(bob_folder(bob).parents[1]) == []
+    assert sorted(bob_folder(bob).glob("objects/pack/*")) == packs
+
+
+def test_upkeep_tells_why_it_failed_and_tries_again(remote, ann, bob, monkeypatch):
+    hostile(remote, [single(remote, BLOB)])
+    bob.fetch(remote)
+    before = bob.head("eve")
+    hostile(remote, [single(remote, b'{"other": 1}')])
+    bob.fetch(remote)
+    with monkeypatch.context() as patch:
+        patch.setattr("ragmem.services.sharing.bare_repository._LOCAL_TIMEOUT", 0.0)
+        (problem,) = prune(bob_folder(bob).parents[1])
+    assert "git did not end in time" in problem
+    assert prune(bob_folder(bob).parents[1]) == []
+    assert "missing" in git(bob_folder(bob), "cat-file", "--batch-check", given=before.encode())
 
 
 def act(folder, remote, member, first, end):

@@ -5,10 +5,15 @@ import os
 import shutil
 import subprocess
 import sys
+import time
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
+from shared_remotes import git_daemon
 from warm_homes import wait_until
+
+from ragmem import client
 
 NO_HOOKS = {"RAGMEM_HOOKS": "off"}
 GIT = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_AUTHOR_DATE": "2026-03-01T10:00:00Z"}
@@ -31,9 +36,9 @@ def git(folder, *arguments):
 class Member:
     """A person with a clone and a home of their own."""
 
-    def __init__(self, name, place, run):
+    def __init__(self, name, place, run, url="remote.git"):
         self.folder, self.home, self._run = place / name, place / f"home-{name}", run
-        git(place, "clone", "-q", "remote.git", name)
+        git(place, "clone", "-q", url, name)
         git(self.folder, "config", "user.email", f"{name}@example.com")
         git(self.folder, "config", "user.name", name)
 
@@ -60,6 +65,31 @@ class Member:
         (self.folder / name).write_bytes(path.read_bytes())
         return self.tell("ingest", name).split()[0]
 
+    def connect(self):
+        """Connect Claude Code, whose settings are in a home folder of the member's own."""
+        self.tell("connect", "claude-code", HOME=str(self.home))
+
+    def begin(self, session):
+        """Run the hook that `connect` wrote as Claude Code does, and return what the assistant is told."""
+        settings = json.loads((self.home / ".claude" / "settings.json").read_text(encoding="utf-8"))
+        (entry,) = settings["hooks"]["SessionStart"]
+        event = {"session_id": session, "hook_event_name": "SessionStart", "source": "startup"}
+        event |= {"transcript_path": str(self.home / f"{session}.jsonl"), "cwd": str(self.folder)}
+        own = {"HOME": str(self.home), "RAGMEM_WARM": "on", "RAGMEM_HOOKS_QUERY_DEADLINE_S": "20"}
+        own |= {"RAGMEM_MODELS_BACKEND": "fake", "RAGMEM_STORE_BACKEND": "fake"}
+        done = subprocess.run(
+            ["sh", "-c", entry["hooks"][0]["command"]],
+            input=json.dumps(event),
+            env={**os.environ, **own},
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+        return json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"] if done.stdout else ""
+
     @property
     def name(self):
         return self.data("share")["member"]
@@ -70,9 +100,15 @@ class Member:
         (folder / "config.toml").write_text(text, encoding="utf-8")
 
 
+def has_daemon():
+    """Tell whether git has its daemon here; some packages leave it out."""
+    programs = subprocess.run(["git", "--exec-path"], capture_output=True, text=True, check=True).stdout
+    return Path(programs.strip(), "git-daemon").exists()
+
+
 @pytest.fixture
-def team(tmp_path, ragmem):
-    """Return Ada and Bob, who have cloned the same repository."""
+def remote(tmp_path):
+    """Return the path of a repository of one commit that all clone."""
     git(tmp_path, "init", "-q", "--bare", "-b", "main", "remote.git")
     first = tmp_path / "first"
     git(tmp_path, "clone", "-q", "remote.git", "first")
@@ -82,29 +118,69 @@ def team(tmp_path, ragmem):
     git(first, "add", ".")
     git(first, "commit", "-qm", "first")
     git(first, "push", "-q", "origin", "HEAD:main")
+    return tmp_path / "remote.git"
+
+
+@pytest.fixture
+def team(tmp_path, remote, ragmem):
+    """Return Ada and Bob, who have cloned the same repository."""
     return Member("ada", tmp_path, ragmem), Member("bob", tmp_path, ragmem)
 
 
-def test_what_ada_decided_is_told_to_bobs_assistant_with_her_name_after_review_and_not_before(team):
-    ada, bob = team
-    ada.decide(QUEUE)
-    assert "shared 1 record" in ada.tell("share", "push", "--yes")
-    assert "fetched 1 memory of 1 member" in bob.tell("share", "fetch")
+@pytest.mark.parametrize(
+    "served",
+    [
+        pytest.param(False, id="a file remote"),
+        pytest.param(
+            True, id="git daemon", marks=pytest.mark.skipif(not has_daemon(), reason="git has no daemon here")
+        ),
+    ],
+)
+def test_what_ada_decided_is_told_to_bobs_assistant_with_her_name_after_review_and_not_before(
+    served, tmp_path, remote, ragmem
+):
+    with git_daemon(tmp_path) if served else nullcontext(f"{tmp_path}/") as base:
+        ada, bob = (Member(name, tmp_path, ragmem, f"{base}remote.git") for name in ("ada", "bob"))
+        bob.connect()
+        ada.decide(QUEUE)
+        assert "shared 1 record" in ada.tell("share", "push", "--yes")
+        assert "fetched 1 memory of 1 member" in bob.tell("share", "fetch")
 
-    def told():
+    def told(session):
         question = bob("query", "which queue did we decide to use, NATS or Kafka?", "--all").stdout
-        return question, bob("context").stdout
+        return question, bob("context").stdout, bob.begin(session)
 
-    assert not any("NATS" in text for text in told())
-    (waiting,) = bob.data("share", "review")["records"]
-    assert waiting["member"] == ada.name
-    assert waiting["title"] == "Queue"
-    bob.tell("share", "review", "accept", waiting["id"])
-    for text in told():
-        assert "NATS" in text
-        assert f"from {ada.name}" in text
+    try:
+        assert not any("NATS" in text for text in told("first"))
+        assert "nothing found" in (bob.home / "state" / "hooks.log").read_text(), "the memory was asked"
+        (waiting,) = bob.data("share", "review")["records"]
+        assert waiting["member"] == ada.name
+        assert waiting["title"] == "Queue"
+        bob.tell("share", "review", "accept", waiting["id"])
+        for text in told("second"):
+            assert "NATS" in text
+            assert f"from {ada.name}" in text
+    finally:
+        assert client.stop(str(bob.home / "data"), deadline=time.monotonic() + 10)
     assert git(bob.folder, "status", "--porcelain") == ""
     assert git(bob.folder, "for-each-ref", "refs/ragmem") == ""
+
+
+def test_the_doctor_names_what_waits_for_a_review(team):
+    ada, bob = team
+    ada.decide(QUEUE)
+    ada.tell("share", "push", "--yes")
+    bob.tell("share", "fetch")
+
+    def told():
+        checks = bob.data("doctor", "--read-only")["checks"]
+        return [(one["status"], one["detail"], one["fix"]) for one in checks if one["name"] == "sharing"]
+
+    assert told() == [
+        ("ok", "1 shared record waits for your review: remote 1", "ragmem share review"),
+    ]
+    bob.tell("share", "review", "reject", "--all")
+    assert told() == []
 
 
 def test_a_second_push_and_a_second_fetch_change_nothing(team):
@@ -281,6 +357,19 @@ def test_what_git_shares_already_and_ordinary_notes_stay(team):
     assert {one["reason"] for one in plan["stays"]} == {"its file is in the repository"}
 
 
+def test_a_note_whose_head_says_gotcha_leaves_as_one(team):
+    ada, bob = team
+    (ada.folder / "lock.md").write_text("Gotcha: the deploy script prints its log to stderr on Mondays.\n")
+    ada.tell("ingest", "lock.md")
+    assert "  gotcha  " in ada.tell("share", "push", "--dry-run")
+    ada.tell("share", "push", "--yes")
+    bob.tell("share", "fetch")
+    (one,) = bob.data("share", "review")["records"]
+    bob.tell("share", "review", "accept", one["id"])
+    (told,) = bob.data("query", "where does the deploy script print its log?", "--all")["matches"]
+    assert (told["category"], told["metadata"]["type"]) == ("gotcha", "error")
+
+
 def test_what_came_in_by_sharing_is_not_shared_further(team):
     ada, bob = team
     ada.decide(QUEUE)
@@ -322,12 +411,37 @@ def test_gc_keeps_what_others_have_shared_and_never_promotes_it(team):
     bob.tell("share", "fetch")
     bob.tell("share", "review", "accept", "--all")
     shared = bob.data("share", "review", "list", "--state", "accepted")["records"][0]["memory"]
+    (repository,) = (bob.home / "data" / "share").glob("*.git")
+    (repository / "rewritten").touch()
     plan = bob.data("gc", "--dry-run", "--all")
     assert shared not in json.dumps(plan.get("archive", [])), plan
+    assert (repository / "rewritten").exists(), "a dry run prunes nothing"
     bob.tell("gc", "--yes")
+    assert not (repository / "rewritten").exists()
     found = bob.data("query", "which queue did we decide to use, NATS?", "--all")["matches"]
     assert found[0]["source"] != "shared", "one's own comes first"
     assert bob.tell("inspect", "memory", shared)
+
+
+def test_an_export_carries_what_was_accepted_and_the_next_fetch_doubles_nothing(team, tmp_path):
+    ada, bob = team
+    ada.decide(QUEUE)
+    ada.decide(EVENTS, "more.md")
+    bob.decide("# Retry\n\nWe decided to retry three times, because the queue drops messages.\n")
+    ada.tell("share", "push", "--yes")
+    bob.tell("share", "push", "--yes")
+    bob.tell("share", "fetch")
+    for one in bob.data("share", "review")["records"]:
+        bob.tell("share", "review", "accept" if one["title"] == "Queue" else "reject", one["id"])
+    bob.tell("export", str(tmp_path / "bob.jsonl"))
+    bob.home = tmp_path / "home-of-bob-anew"
+    bob.tell("import", str(tmp_path / "bob.jsonl"))
+    bob.tell("share", "fetch")
+    assert sorted(one["title"] for one in bob.data("share", "review")["records"]) == ["Events", "Queue"]
+    titles = [one["title"] for one in bob.data("inspect", "memories", "--all")["memories"]]
+    assert sorted(titles) == ["Queue", "Retry"]
+    assert f"from {ada.name}" in bob("query", "which queue did we decide to use, NATS?", "--all").stdout
+    assert bob.data("share", "push", "--dry-run")["records"] == [], "what is shared is not shared again"
 
 
 def _after(member, command, **environ):

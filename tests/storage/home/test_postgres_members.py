@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -286,6 +287,47 @@ def test_without_the_right_to_make_roles_the_statements_are_named(postgres, tmp_
     with acting_as(BOB):
         assert catalog.memories.ids() == set()
     catalog.close()
+
+
+@pytest.fixture
+def guest(postgres, tmp_path):
+    """Return the administrator, and a database of a login that may make roles, but not give this one."""
+    with psycopg.connect(postgres, autocommit=True) as connection:
+        # A role is the whole server's: another test may have made it.
+        if not connection.execute("SELECT to_regrole('ragmem_member')").fetchone()[0]:
+            connection.execute("CREATE ROLE ragmem_member NOLOGIN")
+        connection.execute("CREATE ROLE guest LOGIN NOSUPERUSER CREATEROLE")
+        connection.execute("GRANT CREATE ON SCHEMA public TO guest")
+        connection.execute(f'GRANT CREATE ON DATABASE "{urlsplit(postgres).path[1:]}" TO guest')
+        url = postgres.replace("postgres@", "guest@")
+        with closing(PostgresDatabase(url, tmp_path / "data", busy_timeout=5.0)) as database:
+            Catalog(database).prepare()
+            yield connection, database
+        connection.execute("DROP OWNED BY guest")
+        connection.execute("DROP ROLE guest")
+
+
+def test_a_login_that_may_make_roles_but_not_give_the_one_of_members_is_told_the_statement(guest):
+    administrator, database = guest
+    with pytest.raises(ConfigError, match="guest may not") as refused:
+        prepare_members(database)
+    statements = refused.value.hint.partition(": ")[2]
+    assert statements == "GRANT ragmem_member TO guest;"
+    administrator.execute(statements)
+    prepare_members(database)
+    with acting_as(BOB):
+        assert Catalog(database).memories.ids() == set()
+
+
+def test_a_login_that_may_only_give_the_role_gives_it_to_itself(guest):
+    administrator, database = guest
+    # PostgreSQL does so for whoever makes a role.
+    administrator.execute("GRANT ragmem_member TO guest WITH ADMIN TRUE, SET FALSE, INHERIT FALSE")
+    prepare_members(database)
+    with acting_as(BOB):
+        assert Catalog(database).memories.ids() == set()
+    prepare_members(database)
+    administrator.execute("REVOKE ragmem_member FROM guest CASCADE")
 
 
 def test_admin_tables_are_empty_for_a_member(shared):

@@ -8,15 +8,12 @@ from ragmem.domain.model import digest
 from ragmem.ports import Store
 from ragmem.services.ingestion.index import forget
 from ragmem.storage.home.catalog import Catalog
-from ragmem.storage.lifecycle.archive import Removal
+from ragmem.storage.lifecycle.archive import MISSING, Removal
 from ragmem.storage.lifecycle.forgotten_texts import remember_forgotten
 from ragmem.storage.lifecycle.gc_runs import GcChange
 
 FORGET = "forget"
 """The caller of a run in which a person, or a program on a person's behalf, archived memories."""
-
-MISSING = "missing"
-"""The rule for memories that their source no longer has; if it has them again, they are stored again."""
 
 
 def new_run(word: str, now: datetime, ids: Iterable[str] = ()) -> str:

@@ -12,10 +12,10 @@ from ragmem.ports import Store
 from ragmem.readers.documents.ocr import engine_name, unread_pictures
 from ragmem.readers.files import ReadError, Reason, show
 from ragmem.readers.read_result import ReadResult
-from ragmem.services.ingestion.archive import MISSING, new_run
+from ragmem.services.ingestion.archive import new_run
 from ragmem.services.ingestion.index import forget
 from ragmem.storage.home.catalog import Catalog
-from ragmem.storage.lifecycle.archive import Removal
+from ragmem.storage.lifecycle.archive import MISSING, Removal
 
 _NAMED = 3  # pictures of a line
 

@@ -1,8 +1,8 @@
 """Bring accepted memories into the store: extract, embed, merge, and mark them indexed in one transaction."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
+from typing import TYPE_CHECKING
 
 from ragmem.domain.entities.resolution import names_in, resolve_names
 from ragmem.domain.model import Chunk, Extraction, Memory, Record, State, Tier
@@ -24,13 +24,11 @@ from ragmem.services.processes.refusals import Refusal, isolate_failures
 from ragmem.services.processes.worker_pool import WorkerPool
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.maintenance.catalog_export import PAGE, Contents
+from ragmem.storage.memories.memories import DEFERRED_SOURCES
 from ragmem.storage.sql.batches import batches
 
-DEFERRED_SOURCES = ("transcripts",)
-"""Sources with thousands of memories: other operations do not wait for their vectors."""
-
-MANY = 200
-"""Pending memories from which on other operations leave all of them to a seed or to the warm process."""
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 BATCH = 48
 """Memories in one transaction: few enough that other writers wait for under a second."""
@@ -186,7 +184,8 @@ def index_pending(
         # In the order of reading, and before any is put: a later name would have others put again.
         for items in _batches(catalog, catalog.names.unlearnt(untried), size, processes):
             isolate_failures(items, lambda some: learn_names(catalog, some))
-        for count, refused in _index_ahead(catalog, store, _batches(catalog, untried, size, processes)):
+        waiting = _batches(catalog, untried, size, processes)
+        for count, refused in _index_ahead(catalog, store, waiting) if untried else ():
             rejected |= refused
             total += count - len(refused)
             if advance is not None:
@@ -209,7 +208,7 @@ class _Prepared:
     size: int
     records: list[Record]
     refused: dict[str, str]
-    future: Future[None]
+    future: "Future[None]"
 
     def index(self, catalog: Catalog, store: Store) -> tuple[int, dict[str, str]]:
         """Index the records; return the size of the batch and id -> reason of the rejected memories."""
@@ -225,6 +224,8 @@ def _index_ahead(
     catalog: Catalog, store: Store, given: Iterable[Sequence[Item]]
 ) -> Iterator[tuple[int, dict[str, str]]]:
     """Index each batch while the next one is embedded; yield its size and its rejected memories."""
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - mostly nothing waits
+
     ahead: _Prepared | None = None
     with ThreadPoolExecutor(max_workers=1, thread_name_prefix="embed") as pool:
         for items in given:
@@ -273,14 +274,9 @@ def _read_batches(catalog: Catalog, ids: Sequence[str], size: int) -> Iterator[l
         yield batch
 
 
-def is_backlog(catalog: Catalog) -> bool:
-    """Tell whether so many memories are pending that only a seed or the warm process indexes them."""
-    return len(catalog.memories.pending_ids(most=MANY, without=DEFERRED_SOURCES)) == MANY
-
-
 def deferred_ids(catalog: Catalog) -> set[str]:
     """Return the ids of pending memories that other operations do not wait for."""
-    awaited = () if is_backlog(catalog) else catalog.memories.pending_ids(without=DEFERRED_SOURCES)
+    awaited = () if catalog.memories.has_backlog() else catalog.memories.pending_ids(without=DEFERRED_SOURCES)
     return set(catalog.memories.pending_ids()).difference(awaited)
 
 

@@ -11,16 +11,13 @@ from ragmem.domain.model.document_place import is_of_document
 from ragmem.errors import BackendError, RejectionError, StorageError, StoreBusyError
 from ragmem.frozen import dataclass
 from ragmem.ports import Store
-from ragmem.services.ingestion.archive import MISSING
 from ragmem.services.ingestion.classify import ClassifiedMemory, classify_draft
 from ragmem.services.ingestion.entities import Item
 from ragmem.services.ingestion.entity_names import collect_names
 from ragmem.services.ingestion.index import (
     BATCH,
-    DEFERRED_SOURCES,
     index,
     index_pending,
-    is_backlog,
     records_of,
 )
 from ragmem.services.ingestion.scope import assign_ids
@@ -28,7 +25,7 @@ from ragmem.services.processes.progress import Progress
 from ragmem.services.processes.refusals import Refusal, isolate_failures
 from ragmem.storage.activity.storing_runs import storing_run
 from ragmem.storage.home.catalog import Catalog
-from ragmem.storage.memories.memories import fingerprint
+from ragmem.storage.memories.memories import DEFERRED_SOURCES, fingerprint
 
 BACKLOG_LIMIT = 2 * BATCH
 """Number of pending memories that an ingest finishes: a hook has no time for thousands."""
@@ -148,9 +145,8 @@ def _ingest(
         fresh = [item for item, change in zip(judged, changes, strict=True) if change != "unchanged"]
         rejected: dict[str, Refusal] = {}
         if fresh:
-            back = archived_ids(
-                catalog,
-                [item.memory for item, change in zip(judged, changes, strict=True) if change == "new"],
+            back = catalog.archive.removed_ids(
+                [item.memory for item, change in zip(judged, changes, strict=True) if change == "new"]
             )
             # If a model did not answer for one batch, the other batches do not wait for it again.
             note, rejected = _accept(catalog, open_store, fresh, now=now, down=note, proposed=proposed)
@@ -181,27 +177,12 @@ def signal_rule(draft: Draft, rule: SignalRule) -> SignalRule:
     return "off" if is_of_document(draft.metadata) else rule
 
 
-def archived_ids(catalog: Catalog, memories: Sequence[Memory]) -> set[str]:
-    """Return the ids under which the archive has exactly these texts, unless their source had lost them.
-
-    Also return those with a text that a person forgot, under any id and even if it is purged.
-    """
-    found = catalog.archive.latest(memory.id for memory in memories)
-    return catalog.memories.forgotten_ids(memories) | {
-        memory.id
-        for memory in memories
-        if memory.id in found
-        and found[memory.id].rule != MISSING
-        and found[memory.id].memory.content_hash == memory.content_hash
-    }
-
-
 def _finish_earlier(catalog: Catalog, open_store: Callable[[], Store]) -> None:
     """Index some memories that were pending because a model was unavailable, without waiting for a seed.
 
     A backlog is left to a seed or to the warm process.
     """
-    if is_backlog(catalog):
+    if catalog.memories.has_backlog():
         return
     try:
         index_pending(catalog, open_store(), most=BACKLOG_LIMIT, without=DEFERRED_SOURCES)
@@ -297,7 +278,7 @@ def compare(
     changes: list[Change] = []
     redated: dict[str, datetime] = {}
     unknown = [item.memory for item in judged if item.memory.id not in known]
-    archived = archived_ids(catalog, unknown) if leave_archived else set[str]()
+    archived = catalog.archive.removed_ids(unknown) if leave_archived else set[str]()
     for item in judged:
         before = known.get(item.memory.id)
         if before is None:

@@ -8,11 +8,12 @@ from ragmem.domain.model import Memory, Scope, State, memory_id
 from ragmem.errors import BackendError
 from ragmem.ports import Store
 from ragmem.services.ingestion.archive import archive_memories, new_run
-from ragmem.services.ingestion.index import DEFERRED_SOURCES, index_pending
+from ragmem.services.ingestion.index import index_pending
 from ragmem.services.processes.progress import Progress, Silent
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.lifecycle.archive import Removal
 from ragmem.storage.maintenance.catalog_export import Contents
+from ragmem.storage.memories.memories import DEFERRED_SOURCES
 from ragmem.storage.memories.project_joins import part_supersessions
 from ragmem.storage.sql.batches import batches
 

@@ -21,7 +21,7 @@ from ragmem.readers.scope import ProjectFinder
 from ragmem.services.ingestion.classify import ClassifiedMemory, classify_draft
 from ragmem.services.ingestion.documents import UnreadPictures
 from ragmem.services.ingestion.entity_names import learn_all
-from ragmem.services.ingestion.index import DEFERRED_SOURCES, index_pending
+from ragmem.services.ingestion.index import index_pending
 from ragmem.services.ingestion.ingest import Change, compare
 from ragmem.services.ingestion.scope import assign_ids, project_finder, remember_projects
 from ragmem.services.ingestion.source import RepositoryFinder, find_files, read_file
@@ -36,6 +36,7 @@ from ragmem.services.seeding.unread import find_unread
 from ragmem.services.seeding.writer import Writer
 from ragmem.storage.activity.storing_runs import storing_run
 from ragmem.storage.home.catalog import Catalog
+from ragmem.storage.memories.memories import DEFERRED_SOURCES
 from ragmem.storage.sql.batches import batches
 
 PACKED_FROM = 50

@@ -12,7 +12,7 @@ from ragmem.errors import StoreBusyError
 from ragmem.readers.failures import check
 from ragmem.readers.scope import ProjectFinder
 from ragmem.services.ingestion.classify import ClassifiedMemory
-from ragmem.services.ingestion.ingest import Change, archived_ids
+from ragmem.services.ingestion.ingest import Change
 from ragmem.services.ingestion.scope import remember_projects
 from ragmem.services.processes.refusals import Refusal, isolate_failures
 from ragmem.storage.activity.transcripts import Transcript
@@ -125,7 +125,7 @@ def compare_exchanges(catalog: Catalog, judged: Sequence[ClassifiedMemory]) -> E
         (one.content_hash, one.scope)
         for one in catalog.memories.with_hashes(one.content_hash for one in unknown)
     }
-    archived = archived_ids(catalog, unknown)
+    archived = catalog.archive.removed_ids(unknown)
     fresh: dict[str, ClassifiedMemory] = {}
     for item in judged:
         memory = item.memory

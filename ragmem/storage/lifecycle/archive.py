@@ -8,6 +8,7 @@ import orjson
 
 from ragmem.domain.model import Memory
 from ragmem.frozen import dataclass
+from ragmem.storage.lifecycle.forgotten_texts import find_forgotten
 from ragmem.storage.sql.database import Connection, Database
 from ragmem.storage.sql.rows import MEMORY_COLUMNS, from_stamp, memory_from, memory_values, to_stamp
 
@@ -20,6 +21,9 @@ PAGE = 100
 
 _DAY = 86_400_000_000
 """Microseconds."""
+
+MISSING = "missing"
+"""The rule for memories that their source no longer has; if it has them again, they are stored again."""
 
 COLUMNS = "run, id, rule, reason, successor, archived_at, memory"
 
@@ -117,6 +121,22 @@ class Archive:
         """Return the last entry of each of these ids that has one."""
         sql = f"SELECT {COLUMNS} FROM archive WHERE id IN ({{}}) ORDER BY archived_at, run"
         return {row[1]: archive_entry_from(row) for row in self._database.select_in(sql, ids)}
+
+    def removed_ids(self, memories: Sequence[Memory]) -> set[str]:
+        """Return the ids under which these texts were archived, unless their source had lost them.
+
+        Also return those with a text that a person forgot, under any id and even if it is purged.
+        """
+        found = self.latest(memory.id for memory in memories)
+        with self._database.read() as connection:
+            forgotten = find_forgotten(connection, memories)
+        return forgotten | {
+            memory.id
+            for memory in memories
+            if memory.id in found
+            and found[memory.id].rule != MISSING
+            and found[memory.id].memory.content_hash == memory.content_hash
+        }
 
     def runs_of(self, ids: Iterable[str]) -> dict[str, list[str]]:
         """Return run -> those of these ids that it archived."""

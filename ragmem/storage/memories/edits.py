@@ -65,9 +65,13 @@ def mentioned_commits(metadata: Mapping[str, str]) -> list[str]:
     return list(dict.fromkeys(_HASH.findall(str(metadata.get(COMMITS, "")).lower())))
 
 
-def record(connection: Connection, number: int, metadata: Mapping[str, str]) -> None:
-    """Replace the edits and commits of a memory."""
+def drop(connection: Connection, number: int) -> None:
+    """Remove the edits and commits of a memory."""
     connection.execute("DELETE FROM edited_files WHERE memory = ?", (number,))
+
+
+def add(connection: Connection, number: int, metadata: Mapping[str, str]) -> None:
+    """Store the edits and commits that the metadata of a memory tell."""
     connection.executemany(
         "INSERT INTO edited_files (name, path, memory, edits) VALUES (?, ?, ?, ?)",
         [
@@ -84,7 +88,8 @@ def build(connection: Connection) -> None:
         "SELECT n, metadata FROM memories WHERE metadata LIKE ?", (f'%"{FILES}"%',)
     ).fetchall()
     for number, metadata in rows:
-        record(connection, number, orjson.loads(metadata))
+        drop(connection, number)
+        add(connection, number, orjson.loads(metadata))
 
 
 def commits_of(database: Database, told: str, *, projects: Sequence[str] | None) -> list[Edit]:

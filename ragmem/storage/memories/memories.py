@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from itertools import chain
 from typing import NamedTuple
 
 import orjson
@@ -16,7 +17,7 @@ from ragmem.storage.lifecycle.forgotten_texts import find_forgotten, unmark_forg
 from ragmem.storage.lifecycle.supersessions import forget_former_text
 from ragmem.storage.memories import edits
 from ragmem.storage.sql.batches import batches, marks
-from ragmem.storage.sql.database import Connection, Database
+from ragmem.storage.sql.database import Connection, Database, select_in
 from ragmem.storage.sql.rows import (
     MEMORY_COLUMNS,
     SELECT_MEMORY,
@@ -35,8 +36,11 @@ MIN_PREFIX = 4
 _FIRST = ("memory", "agentmemory", "projectagents", "records", "claudemds", "instructions")
 """Sources that are indexed first: people keep them by hand, and they instruct assistants."""
 
-_LAST = "transcripts"
-"""The source that is indexed last: it has thousands of memories."""
+DEFERRED_SOURCES = ("transcripts",)
+"""Sources with thousands of memories: they are indexed last, and other operations do not wait for them."""
+
+BACKLOG = 200
+"""Pending memories from which on other operations leave all of them to a seed or to the warm process."""
 
 _UPDATE = ", ".join(
     f"{column} = excluded.{column}"
@@ -108,22 +112,32 @@ class Memories:
         ]
         with self._database.write() as connection:
             unmark_forgotten(connection, [memory for memory, _, _ in prepared])
+            # Most are new, and have nothing that could be out of date.
+            ids = [memory.id for memory, _, _ in prepared]
+            stored = {
+                key for (key,) in select_in(connection, "SELECT id FROM memories WHERE id IN ({})", ids)
+            }
             searchable: dict[int, tuple[str, str, Sequence[Analysed]]] = {}
+            rows: dict[int, list[tuple[object, ...]]] = {}
             for memory, chunks, analysed in prepared:
-                forget_former_text(connection, memory)
+                is_new = memory.id not in stored
+                if not is_new:
+                    forget_former_text(connection, memory)
                 (number,) = connection.execute(_UPSERT, memory_values(memory)).fetchone()
-                _drop_chunks(connection, [number])
-                edits.record(connection, number, memory.metadata)
-                compare_again(connection, number, memory.scope.project)
-                connection.executemany(
-                    "INSERT INTO chunks (id, memory, position, heading, begin_at, end_at)"
-                    " VALUES (?,?,?,?,?,?)",
-                    [
-                        (chunk.id, number, chunk.order, chunk.heading, chunk.start, chunk.end)
-                        for chunk in chunks
-                    ],
-                )
+                if not is_new:
+                    _drop_chunks(connection, [number])
+                    edits.drop(connection, number)
+                    compare_again(connection, number, memory.scope.project)
+                edits.add(connection, number, memory.metadata)
+                stored.add(memory.id)
+                rows[number] = [
+                    (chunk.id, number, chunk.order, chunk.heading, chunk.start, chunk.end) for chunk in chunks
+                ]
                 searchable[number] = (memory.id, memory.scope.project, analysed)
+            connection.executemany(
+                "INSERT INTO chunks (id, memory, position, heading, begin_at, end_at) VALUES (?,?,?,?,?,?)",
+                chain.from_iterable(rows.values()),
+            )
             lexicon.drop(connection, list(searchable))
             lexicon.add(connection, ((number, *rest) for number, rest in searchable.items()))
 
@@ -373,10 +387,20 @@ class Memories:
         limit = "" if most is None else f"LIMIT {int(most)}"
         return self._database.select_column(
             f"SELECT id FROM memories WHERE state = ? {condition}"
-            f" ORDER BY CASE WHEN source IN ({marks(_FIRST)}) THEN 0 WHEN source = ? THEN 2 ELSE 1 END,"
+            f" ORDER BY CASE WHEN source IN ({marks(_FIRST)}) THEN 0"
+            f" WHEN source IN ({marks(DEFERRED_SOURCES)}) THEN 2 ELSE 1 END,"
             f" CASE tier WHEN ? THEN 0 ELSE 1 END, event_at DESC, id {limit}",
-            [State.PENDING.value, *without, *_FIRST, _LAST, Tier.INGEST.value],
+            [State.PENDING.value, *without, *_FIRST, *DEFERRED_SOURCES, Tier.INGEST.value],
         )
+
+    def has_backlog(self) -> bool:
+        """Tell whether so many memories are pending that only a seed or the warm process indexes them."""
+        rows = self._database.select(
+            f"SELECT 1 FROM memories WHERE state = ? AND source NOT IN ({marks(DEFERRED_SOURCES)})"
+            f" LIMIT 1 OFFSET {BACKLOG - 1}",
+            [State.PENDING.value, *DEFERRED_SOURCES],
+        )
+        return bool(rows)
 
     def ids(self, *, states: Sequence[State] = ()) -> set[str]:
         """Return the ids of all memories, or of those in these states."""

@@ -144,12 +144,12 @@ def test_a_small_rest_is_finished_by_the_next_ingest_and_a_backlog_is_not(open_m
     write_notes(notes, 12)
     memory = open_memory()
     memory.seed(wait=False)
-    monkeypatch.setattr("ragmem.services.ingestion.index.MANY", 15)
+    monkeypatch.setattr("ragmem.storage.memories.memories.BACKLOG", 15)
     memory.ingest([Draft("handed", "one", "We decided on the driver, because of the error.")])
     assert len(pending(memory)) == 15
     assert memory.gc.apply(memory.gc.plan()).mended == 0
     assert len(pending(memory)) == 15
-    monkeypatch.setattr("ragmem.services.ingestion.index.MANY", 16)
+    monkeypatch.setattr("ragmem.storage.memories.memories.BACKLOG", 16)
     memory.ingest([Draft("handed", "two", "We decided on the pump, because of the error.")])
     assert pending(memory) == set()
 

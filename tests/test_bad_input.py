@@ -481,6 +481,7 @@ CASES = (
         "no such option: --limt (Possible options: --limit, --quiet)",
     ),
     Case("an unknown command", "sed", 2, "no such command 'sed'. Did you mean 'seed'?"),
+    Case("another tool's word for a command", "search wal", 2, "no such command 'search'"),
     Case("an unknown id", "inspect memory zzzzzzzz", 2, 'no memory has the id "zzzzzzzz"'),
     Case("no code was read", "inspect impact fire", 2, "there is no code graph yet"),
     Case("an unknown symbol", "inspect impact fyre", 2, 'there is no symbol or file "fyre"', _code),

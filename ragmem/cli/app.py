@@ -77,6 +77,18 @@ GROUPS: dict[str, dict[str, Entry]] = {
 
 COMMANDS = {name: entry for entries in GROUPS.values() for name, entry in entries.items()}
 
+OTHER_TOOLS = {
+    "query": "ask find recall retrieve search",
+    "ingest": "add remember save",
+    "forget": "delete remove rm",
+    "inspect": "get list ls show stats",
+    "doctor": "health status",
+    "seed": "index init load update",
+    "share": "pull push sync",
+    "serve": "server start",
+}
+"""Command -> what other tools call it."""
+
 HELP = """Memory for AI coding assistants, on this machine.
 
 Seed it from the notes, decisions and sessions that lie on disk, and ask it in milliseconds."""
@@ -114,7 +126,10 @@ class LazyGroup(typer.core.TyperGroup):
                 formatter.write_dl([(name.ljust(width), entry.help) for name, entry in entries.items()])
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
-        """Import the named command; an unknown name raises an error with the nearest one."""
+        """Import the named command; an unknown name raises UsageError with the nearest one."""
+        meant = [command for command, words in OTHER_TOOLS.items() if args[0] in words.split()]
+        if meant and args[0] not in COMMANDS:
+            raise UsageError(f"no such command '{args[0]}'", hint=f"ragmem {meant[0]} --help")
         name, _, rest = super().resolve_command(ctx, args)
         return name, load_command(name) if name else None, rest
 

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 
-from ragmem.backends.lightrag import deletion, graph_dump, invariants, mentions, sweep
+from ragmem.backends.lightrag import graph_dump, mentions
 from ragmem.backends.lightrag.read_only import ModelStub
 from ragmem.backends.lightrag.rows import names, reads, schema
 from ragmem.backends.lightrag.rows.names import VectorKey
 from ragmem.backends.lightrag.rows.records import chunk_texts
 from ragmem.backends.lightrag.rows.records import fingerprint as fingerprint_of
 from ragmem.backends.lightrag.storages import home
-from ragmem.backends.lightrag.vectors import bulk, second_model, vector_reuse
+from ragmem.backends.lightrag.vectors import second_model, vector_reuse
 from ragmem.backends.lightrag.vectors.vector_index import VectorHit, VectorIndex
 from ragmem.backends.question_vectors import QuestionCache, validate_query
 from ragmem.domain.model import Entity, Hit, Record, Relation
@@ -157,7 +157,10 @@ class LightRAGStore:
                 prepared |= ingest.reusable_vectors(
                     connection, model, [record for record, _ in changed if record.memory.id in replaced]
                 )
-                deletion.delete_memories(connection, sorted(replaced))
+                if replaced:
+                    from ragmem.backends.lightrag import deletion
+
+                    deletion.delete_memories(connection, sorted(replaced))
                 ingest.insert(connection, changed, model, prepared)
             if finish is not None:
                 finish()
@@ -185,6 +188,8 @@ class LightRAGStore:
 
     def delete(self, memory_ids: Sequence[str], *, finish: Callable[[], None] | None = None) -> None:
         """Remove everything that only these memories brought in; unknown ids are ignored."""
+        from ragmem.backends.lightrag import deletion
+
         self._create()
         with self._database.write() as connection:
             deletion.delete_memories(connection, dict.fromkeys(memory_ids))
@@ -231,6 +236,8 @@ class LightRAGStore:
         self, project: str, *, memory_ids: Sequence[str] | None = None
     ) -> Iterator[VectorBlock]:
         """Yield the vectors of a project's chunks, or of those of some memories."""
+        from ragmem.backends.lightrag.vectors import bulk
+
         if self._readable():
             model = self.answering_model()
             if memory_ids is None:
@@ -334,6 +341,8 @@ class LightRAGStore:
 
     def sweep(self, *, dry_run: bool = False) -> Mapping[str, int]:
         """Remove rows that belong to no memory, and compact; return the counts (to be) removed by kind."""
+        from ragmem.backends.lightrag import sweep
+
         if not self._readable():
             return dict(sweep.NOTHING)
         figures = dict(sweep.sweep(self._database, dry_run=dry_run))
@@ -342,6 +351,8 @@ class LightRAGStore:
 
     def check(self, *, deep: bool = False) -> list[str]:
         """Return contradictions of tables and vector files, one line each; deep: reads vectors too."""
+        from ragmem.backends.lightrag import invariants
+
         if not self._readable():
             return []
         lacking = schema_check.find_damage(self._database, schema.STORE).text

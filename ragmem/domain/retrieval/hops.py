@@ -35,6 +35,12 @@ PREPOSITIONS = frozenset("of by from behind von vom des aus hinter de du del".sp
 """Two links make a chain: "the head of the team behind the broker", "the head of Marta's team". Those of
 places and times ("in", "for", "with") are in every other question, and tell nothing."""
 
+NO_LINK = frozenset(
+    "name names kind kinds type types sort sorts number one some most all many part because instead out"
+    " lot".split()
+)
+"""Words before "of" that lead to no other thing: the name of a thing, or a kind of it, is told beside it."""
+
 COMPARISON = frozenset("both same beide derselbe dieselbe dasselbe derselben même misma mismo".split())
 """Words that say that two things have one in common."""
 
@@ -63,7 +69,7 @@ def needs_hops(question: str) -> bool:
             if owner.islower():  # "the deputy's keys" describes the owner, "Marta's keys" names one
                 return True
             chain += 1
-        chain += this in PREPOSITIONS
+        chain += this in PREPOSITIONS and not (this == "of" and plain[at - 1] in NO_LINK)
     return chain > 1
 
 

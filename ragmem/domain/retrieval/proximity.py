@@ -2,7 +2,6 @@
 
 import itertools
 import math
-import re
 from collections.abc import Mapping, Sequence
 
 from ragmem.domain.text.words import stem
@@ -35,11 +34,7 @@ class Proximity:
         self._total = sum(self._weights)
         self._pairs = sum(map(min, self._weights, self._weights[1:]))
         stems = [word.removesuffix(ENDING) if len(word) > len(ENDING) else word for word in known]
-        self._lengths = [len(word) for word in stems[:MAX_WORDS]]
-        self._places = {word: n for n, word in reversed(list(enumerate(stems[:MAX_WORDS])))}
-        # Without groups, flags and a condition in front, the first letters decide where it is tried at all.
-        choices = "|".join(map(re.escape, stems[:MAX_WORDS]))
-        self._pattern = re.compile(choices) if stems else None
+        self._stems = stems[:MAX_WORDS]
 
     def of(self, text: str) -> float:
         """Return the proximity of a text, 0..1.
@@ -47,17 +42,29 @@ class Proximity:
         It is the mean of two shares of the weights: of the words in the best window, and of the pairs of
         neighbouring words of the question that follow each other in the text.
         """
-        if self._pattern is None or not self._total:
+        if not self._total:
             return 0.0
-        text = text.lower()
-        places = [
-            (at, self._places[found[0]])
-            for found in self._pattern.finditer(text)
-            # A word of another script has no boundary on its left.
-            if not (at := found.start()) or text[at - 1] not in _LETTERS
-        ]
+        places = self._occurrences(text.lower())
         window = self._best_window(places) / self._total
         return (window + self._following(places) / self._pairs) / 2 if self._pairs else window / 2
+
+    def _occurrences(self, text: str) -> list[tuple[int, int]]:
+        """Return where words begin, with their numbers; of words that overlap only the first one."""
+        # A pattern of all words would be compiled for each question, which takes as long as these searches.
+        found: list[tuple[int, int]] = []
+        for word, said in enumerate(self._stems):
+            at = text.find(said)
+            while at >= 0:
+                found.append((at, word))
+                at = text.find(said, at + 1)
+        places, end = [], 0
+        for at, word in sorted(found):
+            if at >= end:
+                end = at + len(self._stems[word])
+                # A word of another script has no boundary on its left.
+                if not at or text[at - 1] not in _LETTERS:
+                    places.append((at, word))
+        return places
 
     def _best_window(self, places: Sequence[tuple[int, int]]) -> float:
         best = weight = 0.0
@@ -80,6 +87,6 @@ class Proximity:
         met = {
             word
             for (at, word), (then, other) in itertools.pairwise(places)
-            if other == word + 1 and then - at <= self._lengths[word] + GAP
+            if other == word + 1 and then - at <= len(self._stems[word]) + GAP
         }
         return sum(min(self._weights[word], self._weights[word + 1]) for word in met)

@@ -1,10 +1,10 @@
 """Collapse matches with the same content."""
 
-import re
 from collections.abc import Sequence
 
 from ragmem.domain.model import UNASSIGNED, Match, Memory
 from ragmem.frozen import dataclass
+from ragmem.patterns import lazy
 
 DUPLICATE_JACCARD = 0.9
 """Minimum share of common words of two duplicates; different memories from one template have fewer."""
@@ -23,7 +23,7 @@ at different places. Up to so many pieces may be missing: a replaced word affect
 OWN_RECORD = frozenset({"edits", "dates"})
 """Terms of a match that was found by its own edits or date."""
 
-_WORD = re.compile(r"\w+")
+_WORD = lazy(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,15 +112,16 @@ def _is_duplicate(best: Match, match: Match) -> bool:
 def _is_near_duplicate(best: _MatchWords, known: _MatchWords) -> bool:
     """Tell whether two matches of a project are nearly the same, in their texts and matching chunks."""
     one, other = best.match, known.match
-    short, long = sorted((len(one.memory.text), len(other.memory.text)))
-    if short < DUPLICATE_LENGTH * long:
+    # This runs for each pair of a question's matches, and few are of about the same length.
+    short, long = len(one.memory.text), len(other.memory.text)
+    if min(short, long) < DUPLICATE_LENGTH * max(short, long):
         return False
     # Two memories without a known project may belong to two.
     if one.memory.scope.project != other.memory.scope.project or one.memory.scope.project == UNASSIGNED:
         return False
     if (one.superseded is None, one.outdated is None) != (other.superseded is None, other.outdated is None):
         return False
-    if OWN_RECORD & (one.terms.keys() | other.terms.keys()):
+    if not (OWN_RECORD.isdisjoint(one.terms) and OWN_RECORD.isdisjoint(other.terms)):
         return False
     return (
         _alike(best.passage, known.passage) or (_contains_chunk(one, other) and _contains_chunk(other, one))

@@ -159,7 +159,8 @@ class CandidateSet:
     is the relevance of the best start of the graph search, `known` the share of the question's words that
     occur in what is searched. `frequencies` is the share of the searched chunks (0..1) that have a word of
     the question, and bit n of `having` tells whether a chunk has the n-th of them. `hops_ms` are the
-    milliseconds that a second hop took; 0 for a question without one.
+    milliseconds that a second hop took; 0 for a question without one. `scored` has the scores of candidates
+    under the same policy, by memory; they hold for those that have not changed since.
     """
 
     query: Query
@@ -172,6 +173,7 @@ class CandidateSet:
     frequencies: Mapping[str, float] = field(default_factory=dict)
     having: Mapping[str, int] = field(default_factory=dict)
     hops_ms: float = 0.0
+    scored: "Mapping[str, ScoredMemory]" = field(default_factory=dict)
 
 
 class ScoredMemory(NamedTuple):
@@ -193,6 +195,9 @@ def score(found: CandidateSet, policy: Policy) -> list[ScoredMemory]:
     """Return the relevance of the candidates with enough evidence, in any order."""
     scores = []
     for candidate in found.candidates:
+        if (known := found.scored.get(candidate.memory_id)) is not None and known.candidate is candidate:
+            scores.append(known)
+            continue
         evidence = candidate.evidence
         # A bad candidate stays bad even if it is the best.
         if (

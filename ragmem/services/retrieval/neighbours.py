@@ -7,9 +7,11 @@ text and vectors miss, a third lie within two turns of a hit.
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from ragmem.domain.model import Hit, Match, Scope, memory_id
 from ragmem.domain.retrieval.scoring import ScoredMemory
+from ragmem.patterns import lazy
 from ragmem.services.retrieval.sources import Search
 from ragmem.storage.memories.memories import Place
 
@@ -23,7 +25,7 @@ SHORT = 300
 """Characters up to which a text needs its neighbours fully to be understood; a longer one speaks for itself.
 Without this limit the long turns of an assistant take the places of the right ones."""
 
-_NUMBERED = re.compile(r"(.*[#:/.])(0|[1-9]\d{0,8})", re.DOTALL)
+_NUMBERED = lazy(r"(.*[#:/.])(0|[1-9]\d{0,8})", re.DOTALL)
 """The place of a part: the session or file, a separator, and the number of the part. The numbers of names, as
 in "ADR-12", are no places."""
 
@@ -68,7 +70,13 @@ def _beside(place: Place | None) -> Iterator[tuple[str, float]]:
     found = _NUMBERED.fullmatch(place.uri) if place else None
     if place is None or found is None:
         return
-    series, number, scope = found.group(1), int(found.group(2)), Scope(place.project, place.spec)
+    series, number = found.group(1), int(found.group(2))
     for step, share in ((-1, NEXT), (1, NEXT), (-2, NEXT_BUT_ONE), (2, NEXT_BUT_ONE)):
         if number + step >= 0:
-            yield memory_id(place.source, scope, f"{series}{number + step}"), share
+            yield _id_at(place.source, place.project, place.spec, f"{series}{number + step}"), share
+
+
+@lru_cache(maxsize=4_096)
+def _id_at(source: str, project: str, spec: str, uri: str) -> str:
+    """Return the id of the memory at a place; questions come back to the same sessions and files."""
+    return memory_id(source, Scope(project, spec), uri)

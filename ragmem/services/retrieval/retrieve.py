@@ -6,7 +6,7 @@ from dataclasses import field, replace
 
 from ragmem.domain.model import Hit
 from ragmem.domain.retrieval.hops import needs_hops
-from ragmem.domain.retrieval.scoring import Candidate, CandidateSet, Evidence, Policy, score
+from ragmem.domain.retrieval.scoring import Candidate, CandidateSet, Evidence, Policy, ScoredMemory, score
 from ragmem.frozen import dataclass
 from ragmem.services.retrieval.calibration import BUNDLED
 from ragmem.services.retrieval.graph_list import graph_list, hop_list
@@ -123,7 +123,9 @@ def retrieve(
     hops_ms = 0.0
     if following := [source for source in members if source.follows]:
         found = _build_candidates(found)
-        search = replace(search, seeds=_seeds(found.candidates(), policy), words=found.lexical)
+        scored = score(found.candidates(), policy)
+        found = replace(found, scored={item.memory_id: item for item in scored})
+        search = replace(search, seeds=_seeds(found, scored), words=found.lexical)
         lists = {}
         for source in following:
             began = time.perf_counter()
@@ -135,10 +137,10 @@ def retrieve(
     return replace(_build_candidates(found).candidates(), hops_ms=hops_ms)
 
 
-def _seeds(found: CandidateSet, policy: Policy) -> tuple[Hit, ...]:
-    if not found.by_vectors:
+def _seeds(found: "_Findings", scored: Sequence[ScoredMemory]) -> tuple[Hit, ...]:
+    if not found.has(VECTORS.name):
         return ()
-    best = sorted(score(found, policy), key=lambda item: (-item.relevance, item.memory_id))[:SEEDS]
+    best = sorted(scored, key=lambda item: (-item.relevance, item.memory_id))[:SEEDS]
     return tuple(
         Hit(item.chunk_id, item.memory_id, rank, item.relevance) for rank, item in enumerate(best, 1)
     )
@@ -164,6 +166,7 @@ class _Findings:
     built: Mapping[str, Candidate] = field(default_factory=dict)
     changed: Mapping[str, None] = field(default_factory=dict)
     leading: float = 0.0
+    scored: Mapping[str, ScoredMemory] = field(default_factory=dict)
 
     def has(self, name: str) -> bool:
         """Tell whether a list has any hit."""
@@ -181,6 +184,7 @@ class _Findings:
             known=_share_known(self.lexical),
             frequencies=self.lexical.frequencies,
             having=self.lexical.having,
+            scored=self.scored,
         )
 
 
@@ -281,6 +285,15 @@ def _compare(found: _Findings, cosines: Mapping[str, float]) -> _Findings:
     return replace(found, openings=openings, cosines=cosines, unknown=unknown)
 
 
+def _further_scores(found: _Findings, chunks: Sequence[str]) -> dict[str, float]:
+    """Return the best score of some chunks in each list that speaks of them."""
+    return {
+        name: max(mine)
+        for name in found.speaking
+        if (mine := [found.hits[name][key].score for key in chunks if key in found.hits[name]])
+    }
+
+
 def _candidate(found: _Findings, memory_id: str) -> Candidate:
     # This runs for each candidate of each question, hence one pass and no small functions.
     chunks, unknown = found.chunks[memory_id], found.unknown
@@ -321,10 +334,8 @@ def _candidate(found: _Findings, memory_id: str) -> Candidate:
     )
     promises.sort(reverse=True)
     promise, best = promises[0]
-    also = tuple(key for value, key in promises[1 : FURTHER_CHUNKS + 1] if value >= NEARLY * promise)
-    further = {
-        name: max(mine)
-        for name in found.speaking
-        if (mine := [found.hits[name][key].score for key in chunks if key in found.hits[name]])
-    }
+    also: tuple[str, ...] = ()
+    if len(promises) > 1:
+        also = tuple(key for value, key in promises[1 : FURTHER_CHUNKS + 1] if value >= NEARLY * promise)
+    further = _further_scores(found, chunks) if found.speaking else {}
     return Candidate(memory_id, best, chunks, evidence, further, also, compared)

@@ -1,6 +1,5 @@
 """The sources of candidates that only some questions have: records, edits and commits, dates."""
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field
 from datetime import UTC, datetime
@@ -10,6 +9,7 @@ from ragmem.domain.model import Hit
 from ragmem.domain.retrieval.question import Query
 from ragmem.domain.text.spans import selective_spans
 from ragmem.frozen import dataclass
+from ragmem.patterns import lazy
 from ragmem.ports import Store
 from ragmem.services.retrieval.question import Question
 from ragmem.storage.fulltext.terms import LexicalHits
@@ -48,7 +48,7 @@ older ones are found by words or vectors only."""
 
 FIRST, LAST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
 
-_ABSOLUTE = re.compile(r"/|~/|[A-Za-z]:/")
+_ABSOLUTE = lazy(r"/|~/|[A-Za-z]:/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,10 +213,12 @@ def may_begin_work(text: str) -> bool:
 def rule_reason(text: str, title: str, question: str) -> str:
     """Return why a text has a rule that applies to a question, such as "release"; "" if none does."""
     from ragmem.domain.retrieval.rule_moment import moment_of_text  # noqa: PLC0415 - few questions need it
-    from ragmem.domain.retrieval.rule_scope import known_scopes_of  # noqa: PLC0415
+    from ragmem.domain.retrieval.rule_scope import MAX_CHARS, known_scopes_of  # noqa: PLC0415
 
     moment = moment_of_text(question)
-    return next(filter(None, (scope.reason(moment) for scope in known_scopes_of(text, title))), "")
+    # As much of the text as the storage reads, so that its scopes are known.
+    scopes = known_scopes_of(text[:MAX_CHARS], title)
+    return next(filter(None, (scope.reason(moment) for scope in scopes)), "")
 
 
 def rules_for(

@@ -8,8 +8,9 @@ from datetime import datetime
 from ragmem.domain.model import Match
 from ragmem.domain.retrieval.question import Query
 from ragmem.domain.retrieval.sentences import sentences_of
-from ragmem.domain.retrieval.validity import FORMERLY, HINT, MAY_HAVE_ENDED, Validity, validity
+from ragmem.domain.retrieval.validity import FORMERLY, Validity, may_be_dated, may_have_ended, validity
 from ragmem.domain.text.spans import Span
+from ragmem.patterns import lazy
 from ragmem.services.retrieval.excerpts import answer_order
 
 ENDED = 0.6
@@ -22,19 +23,19 @@ READ = 3
 LONGEST = 4_000
 """Maximum characters of a chunk that is read."""
 
-_NOW = re.compile(
+_NOW = lazy(
     r"\b(?:what|which|where|who|how)\b.{0,60}?\b(?:is|are|do|does)\b|^\W*(?:is|are|do|does)\b"
     r"|\b(?:what|who|where)['\u2019]s\b"
     r"|\b(?:ist|sind|nutzen|benutzen|verwenden|l\u00e4uft|laufen|aktuell|derzeit|utilisons|est|sont|actuellement"
     r"|usamos|es|est\u00e1|actualmente)\b",
     re.IGNORECASE,
 )
-_THEN = re.compile(
+_THEN = lazy(
     r"\b(?:did|was|were|had|been|used|ago|war|waren|hatten?|wurden?|\u00e9tait|avait|era|fue|before|until|since|first"
     r"|originally|ever|when|why|warum|wann|pourquoi|quand)\b",
     re.IGNORECASE,
 )
-_CURRENT = re.compile(
+_CURRENT = lazy(
     r"\b(?:now|today|currently|instead|since then|nowadays|replaced|moved to|switched to|migrated to"
     r"|in favou?r of|jetzt|heute|stattdessen|seitdem|seither|ersetzt|maintenant|d\u00e9sormais|ahora"
     r"|actualmente)\b",
@@ -61,10 +62,10 @@ def prefer_valid(matches: list[Match], query: Query, *, weight: float, now: date
     if not asks_now and not spans:
         return matches
     # Ranking the sentences of a text takes a hundred times as long as this search.
-    hint = HINT if spans else MAY_HAVE_ENDED
+    may_change = may_be_dated if spans else may_have_ended
 
     def weighed(match: Match) -> Match:
-        if len(match.chunk.text) > LONGEST or not hint.search(match.chunk.text):
+        if len(match.chunk.text) > LONGEST or not may_change(match.chunk.text):
             return match
         return _of_then(match, query, spans, weight=weight, now=now) if spans else _of_now(match, query, now)
 

@@ -5,7 +5,6 @@ larger one, so that a search reads few of them and each posting is written a few
 goes, or is replaced, is marked in its segment and left out when that is merged.
 """
 
-import secrets
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -97,6 +96,8 @@ def _whole(parts: "Sequence[Segment]") -> "Segment":
 
 
 def _store(connection: Connection, segment: "Segment") -> None:
+    import secrets  # noqa: PLC0415 - a question needs none
+
     from ragmem.storage.fulltext.segments import pack  # noqa: PLC0415 - numpy
 
     token = secrets.randbits(63)

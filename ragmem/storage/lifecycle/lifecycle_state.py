@@ -12,7 +12,7 @@ from ragmem.domain.model.lifecycle import Approval, Decision, Entry, LifecyclePo
 from ragmem.domain.model.supersession import PERHAPS_OUTDATED
 from ragmem.domain.sessions.transcript import SOURCE
 from ragmem.frozen import dataclass
-from ragmem.storage.sql.batches import batches, marks
+from ragmem.storage.sql.batches import batches, marks, padded
 from ragmem.storage.sql.database import Connection, Database, delete_in
 from ragmem.storage.sql.rows import SELECT_MEMORY, from_stamp, memory_from, to_stamp
 
@@ -114,7 +114,7 @@ class Lives:
         """Return the stored states of these ids, archived memories included."""
         found: dict[str, LifeRow] = {}
         with self._database.read() as connection:
-            for batch in batches(ids):
+            for batch in map(padded, batches(ids)):
                 found |= {
                     row.id: row for row in life_rows(connection, f"WHERE id IN ({marks(batch)})", batch)
                 }

@@ -9,7 +9,7 @@ from typing import Any
 
 from ragmem.domain.model import Memory, Supersession
 from ragmem.domain.model.supersession import PERHAPS_OUTDATED
-from ragmem.storage.sql.batches import batches, marks
+from ragmem.storage.sql.batches import batches, marks, padded
 from ragmem.storage.sql.database import Connection, Database, delete_in, select_in
 from ragmem.storage.sql.rows import from_stamp, to_stamp
 
@@ -120,7 +120,7 @@ class Supersessions:
         with self._database.read() as connection:
             for _ in range(_LONGEST):
                 further: dict[str, list[str]] = {}
-                for batch in batches(at):
+                for batch in map(padded, batches(at)):
                     for *row, last in connection.execute(_STEP.format(marks(batch)), batch):
                         step = supersession_from(row)
                         further.setdefault(step.newer, []).extend(at[step.older])

@@ -16,6 +16,15 @@ def batches(items: Iterable[T], size: int = PARAMETERS) -> Iterator[list[T]]:
         yield batch
 
 
+def padded(batch: list[T]) -> list[T]:
+    """Return the values of an IN list, the last one repeated up to a power of two, or to PARAMETERS.
+
+    SQLite keeps a prepared statement for each number of values, and preparing takes longer than reading.
+    """
+    size = min(1 << max(0, len(batch) - 1).bit_length(), PARAMETERS)
+    return [*batch, *batch[-1:] * (size - len(batch))]
+
+
 def marks(items: Sequence[object]) -> str:
     """Return the placeholders of an IN list: `?,?,?`; for no items one that matches nothing."""
     # PostgreSQL rejects an empty list.

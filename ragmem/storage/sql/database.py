@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from ragmem.storage.sql.batches import batches, marks
+from ragmem.storage.sql.batches import batches, marks, padded
 
 Dialect = Literal["sqlite", "postgres"]
 
@@ -82,7 +82,7 @@ def select_in(connection: Connection, sql: str, values: Iterable[Any], *paramete
     """Return the rows of a query with `IN ({})`, for one batch of the values after the other."""
     return [
         row
-        for batch in batches(values)
+        for batch in map(padded, batches(values))
         for row in connection.execute(sql.replace("{}", marks(batch)), (*parameters, *batch)).fetchall()
     ]
 

@@ -1,7 +1,6 @@
 """Distinguish the machines that share one database: paths belong to a machine, memories to all."""
 
 import os
-import secrets
 from pathlib import Path
 
 from ragmem.errors import StorageError
@@ -32,6 +31,8 @@ def without_machine(path: str) -> str:
 
 
 def _read_or_make_id(path: Path) -> str:
+    import secrets  # noqa: PLC0415 - a local database needs no id
+
     try:
         for _ in range(2):
             if path.is_file() and (known := path.read_text(encoding="ascii").strip()):

@@ -1,5 +1,7 @@
 """Cosines of chunks that another list found: as a search would score them, from the files where there are."""
 
+from unittest import mock
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -116,9 +118,11 @@ def test_a_question_that_was_searched_is_not_embedded_again(database):
 @given(
     held=st.sets(st.integers(1, 60), min_size=1),
     asked=st.sets(st.integers(0, 61)),
+    copied=st.sampled_from([0, segments.COPIED]),
 )
-def test_rows_are_found_by_their_numbers_wherever_they_stand(held, asked):
+def test_rows_are_found_by_their_numbers_wherever_they_stand(held, asked, copied):
     scale, codes = segments.quantise(np.ones(64, np.float32))
     segment = segments.from_rows([(seq, "user", scale, codes) for seq in sorted(held)], 64)
-    places = segment.places_of(np.array(list(asked), np.int64))
+    with mock.patch.object(segments, "COPIED", copied):
+        places = segment.places_of(np.array(list(asked), np.int64))
     assert segment.seqs[places].tolist() == sorted(held & asked)

@@ -39,6 +39,8 @@ def test_a_thing_that_is_described_or_compared_takes_two_hops(question):
         "In which file are the expired keys?",
         "What happened when the deploy failed?",
         "What is the port of the broker in the staging network?",
+        "What is the name of Marta's team?",
+        "What kind of report does Marta's team write?",
         "どのデータベースを使っていますか",
         "It's the third time it fails on the runner",
     ],

@@ -45,6 +45,11 @@ def test_a_word_is_not_found_within_another():
     assert Proximity({"port": 0.1}).of("a report of transport") == 0
 
 
+def test_of_words_that_overlap_the_first_one_counts():
+    near = Proximity({"gate": 0.01, "gateway": 0.01, "way": 0.01})
+    assert near.of("the gateway") == near.of("the gate") > 0
+
+
 def test_words_that_nobody_or_everybody_wrote_say_nothing():
     assert Proximity({}).of("anything") == 0
     assert Proximity({"ghost": 0.0, "the": 1.0}).of("the ghost") == 0

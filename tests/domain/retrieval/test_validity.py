@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragmem.domain.retrieval.validity import validity
+from ragmem.domain.retrieval.validity import may_be_dated, may_have_ended, validity
 
 NOW = datetime(2026, 3, 18, tzinfo=UTC)
 
@@ -37,6 +37,19 @@ def day(year, month=1, number=1):
 def test_a_statement_says_since_when_and_until_when_it_holds(sentence, label, since, until, ended):
     found = validity(sentence, now=NOW)
     assert (found.label, found.since, found.until, found.ended) == (label, since, until, ended)
+    far = f"Nothing. {sentence}{' It is so.' * 20} Seen in 2025."
+    assert may_be_dated(far) or not (since or until)
+    assert may_have_ended(far) or not (until and ended)
+
+
+def test_what_something_is_used_for_has_not_ended():
+    assert not may_have_ended("The tensioner is used to control the yarn.")
+    assert may_have_ended("It is known that we\nused to fire by hand.")
+
+
+def test_a_year_far_from_the_words_dates_nothing():
+    assert not may_be_dated(f"Seen in 2025.{' It is so.' * 20} From then on we wait.")
+    assert not may_have_ended(f"From then on we wait.{' It is so.' * 20} Seen in 2025.")
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from ragmem.domain.model import Draft, Scope
+from ragmem.domain.retrieval.rule_scope import MAX_CHARS, known_scopes_of
 from ragmem.domain.secrets.redaction import DEFAULT
 from ragmem.services.retrieval.query import Question
 from ragmem.services.retrieval.select import ONLY_RULES
@@ -93,3 +94,19 @@ def test_of_a_long_text_the_chunk_with_the_rule_is_shown(memory):
     )
     [match, *_] = asked(memory, "release this").matches
     assert "Never release on a Friday" in match.chunk.text
+
+
+def test_a_long_text_is_read_for_its_rules_once(memory):
+    filler = "\n\n".join(f"Ship {n} lay at berth {n} and left with the evening tide." for n in range(500))
+    store(
+        memory,
+        f"# Conventions\n\nAlways be kind.\n\n## Release\n\n- Never release on a Friday.\n\n{filler}\n",
+    )
+    with memory.catalog.database.write() as connection:
+        connection.execute("UPDATE memories SET protected = 1")
+    assert len(filler) > MAX_CHARS
+    assert memory.catalog.rules.of(None)
+    before = known_scopes_of.cache_info().misses
+    [match, *_] = asked(memory, "release this").matches
+    assert any(term.startswith("rule in scope") for term in match.terms)
+    assert known_scopes_of.cache_info().misses == before

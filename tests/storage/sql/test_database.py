@@ -9,8 +9,11 @@ import time
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ragmem.errors import RejectionError, StorageError, StoreBusyError, StoreDamagedError
+from ragmem.storage.sql.batches import PARAMETERS, padded
 from ragmem.storage.sql.sqlite import SQLiteDatabase, translate
 
 
@@ -288,3 +291,19 @@ def test_what_threads_that_have_ended_left_open_is_closed(database: SQLiteDataba
     # SQLite itself keeps a file open, for the next connection, as long as another one has it locked.
     assert last <= first + 2
     assert value(database) == 0
+
+
+@given(st.lists(st.integers(), max_size=PARAMETERS))
+def test_lists_of_any_length_need_few_statements(values):
+    filled = padded(values)
+    assert set(filled) == set(values)
+    assert filled[: len(values)] == values
+    assert len(filled) in {0, PARAMETERS, *(1 << power for power in range(9))}
+
+
+def test_each_row_of_a_list_is_read_once(database):
+    with database.write() as connection:
+        connection.executemany("INSERT INTO counter VALUES (?)", [(number,) for number in range(1, 20)])
+    for count in range(20):
+        rows = database.select_in("SELECT value FROM counter WHERE value IN ({})", range(count))
+        assert sorted(rows) == [(number,) for number in range(count)]

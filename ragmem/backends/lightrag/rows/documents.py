@@ -1,7 +1,7 @@
 """Records as the rows of LightRAG's document storages: texts, chunks, cached extractions, anchors, status."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -9,6 +9,7 @@ from ragmem.backends.lightrag.rows import names, records
 from ragmem.backends.lightrag.rows.tokens import token_count
 from ragmem.backends.lightrag.rows.views import PROCESSED
 from ragmem.domain.model import Record
+from ragmem.frozen import dataclass
 
 _Fields = dict[str, Any]
 Rows = dict[str, _Fields]

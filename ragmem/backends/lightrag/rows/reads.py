@@ -8,7 +8,7 @@ from ragmem.backends.lightrag.rows import evidence, graph_sql, names, views
 from ragmem.backends.lightrag.rows.keys import SPACE
 from ragmem.domain.model import Entity, Relation
 from ragmem.errors import BackendError
-from ragmem.storage.sql.batches import batches, marks
+from ragmem.storage.sql.batches import batches, marks, padded
 
 _BY_CHUNK = "store_vectors_by_chunk"
 
@@ -54,7 +54,7 @@ def dimensions_of(connection: sqlite3.Connection, model: str) -> int:
 def vectors_of_chunks(connection: sqlite3.Connection, chunk_ids: Sequence[str]) -> dict[int, str]:
     """Return sequence number -> chunk of the vectors of these chunks, of any model."""
     found: dict[int, str] = {}
-    for part in batches(chunk_ids):
+    for part in map(padded, batches(chunk_ids)):
         # SQLite would choose the index by namespace and model instead.
         found.update(
             connection.execute(

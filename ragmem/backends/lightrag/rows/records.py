@@ -1,7 +1,6 @@
 """A record as the rows that LightRAG keeps of a document, and back."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -9,6 +8,7 @@ import orjson
 
 from ragmem.backends.lightrag.rows import names
 from ragmem.domain.model import Extraction, Record, digest
+from ragmem.frozen import dataclass
 
 _Fields = dict[str, Any]
 Nodes = dict[str, list[_Fields]]

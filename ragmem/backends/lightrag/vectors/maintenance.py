@@ -2,7 +2,6 @@
 
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from ragmem.backends.lightrag.vectors.mmap_index import (
 )
 from ragmem.backends.lightrag.vectors.segments import EXACT_LIMIT, Row, from_rows
 from ragmem.errors import StorageError
+from ragmem.frozen import dataclass
 from ragmem.storage.sql.batches import batches, marks
 from ragmem.storage.sql.sqlite import SQLiteDatabase
 

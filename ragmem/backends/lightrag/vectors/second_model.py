@@ -7,11 +7,11 @@ because questions are compared with them.
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from ragmem.backends.lightrag.rows import graph_sql, names, views
 from ragmem.backends.lightrag.rows.keys import sort_pair
 from ragmem.backends.lightrag.vectors.segments import quantise
+from ragmem.frozen import dataclass
 from ragmem.ports import Embedder, TextsOf
 from ragmem.storage.sql.batches import batches, marks
 from ragmem.storage.sql.sqlite import SQLiteDatabase

@@ -3,10 +3,11 @@
 import hashlib
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ragmem.frozen import dataclass
 
 EXACT_LIMIT = 1500
 """Up to this many vectors, all are compared and no sign bits are written to files."""
@@ -35,6 +36,9 @@ _RESERVE = 1.3
 
 _GATHERED = 512
 """Rows of a mapped file that are read before its memory is released."""
+
+COPIED = 30_000
+"""Rows up to which the numbers of a mapped file are copied to be searched: that takes a tenth of the time."""
 
 _FEW_WORKSPACES = 8
 
@@ -167,9 +171,13 @@ class Segment:
 
     def places_of(self, seqs: NDArray[np.int64]) -> NDArray[np.intp]:
         """Return the sorted indices of these sequence numbers; unknown ones are left out."""
-        # A binary search, because numpy's searchsorted would copy all numbers of a mapped file.
         seqs = np.sort(seqs)
         last = len(self) - 1
+        if len(self) <= COPIED:
+            places = np.minimum(np.searchsorted(self.seqs, seqs), last)
+            near: NDArray[np.intp] = places[self.seqs[places] == seqs]
+            return near
+        # A binary search, because numpy's searchsorted copies all numbers of a mapped file.
         before = np.full(len(seqs), -1, np.intp)
         for power in reversed(range(last.bit_length())):
             probed = before + (1 << power)

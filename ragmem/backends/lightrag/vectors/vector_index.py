@@ -25,7 +25,7 @@ from ragmem.backends.lightrag.vectors.segments import (
     scores_of,
 )
 from ragmem.errors import BackendError
-from ragmem.storage.sql.batches import batches, marks
+from ragmem.storage.sql.batches import batches, marks, padded
 from ragmem.storage.sql.sqlite import SQLiteDatabase
 
 APPEND_FROM = 256
@@ -229,7 +229,7 @@ class VectorIndex:
         codes: list[bytes] = []
         there: set[int] = set()
         with self._database.read() as connection:
-            for part in batches(seq for seq in near if seq not in known):
+            for part in map(padded, batches(seq for seq in near if seq not in known)):
                 for seq, key, workspace, subject, other, created, scale, vector in connection.execute(
                     "SELECT seq, id, workspace, subject, object, created, scale, vector"
                     f" FROM store_vectors WHERE seq IN ({marks(part)})"
@@ -239,7 +239,7 @@ class VectorIndex:
                     rows[seq] = (key, workspace, subject, other, created)
                     scales.append(scale)
                     codes.append(vector)
-            for part in batches(seq for seq in near if seq in known):
+            for part in map(padded, batches(seq for seq in near if seq in known)):
                 there.update(
                     seq
                     for (seq,) in connection.execute(

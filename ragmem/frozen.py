@@ -36,10 +36,19 @@ else:
         return decorate
 
 
+FEW = 4
+"""Objects of a class that are made without a compiled `__init__`, which takes as long as making twenty."""
+
+
 def _first_call(cls: type, name: str, source: "Callable[[type, dict[str, Any]], str]") -> Any:
     """Return a method that replaces itself by the compiled one."""
+    made = 0
 
     def method(self: Any, *arguments: Any, **named: Any) -> Any:
+        nonlocal made
+        made += 1
+        if name == "__init__" and made <= FEW and _assign(self, cls, arguments, named):
+            return None
         scope: dict[str, Any] = {"cls": cls, "MISSING": dataclasses.MISSING, "put": object.__setattr__}
         exec(source(cls, scope), scope)  # noqa: S102 - made of the names of fields, as `dataclasses` does
         compiled = scope[name]
@@ -48,6 +57,33 @@ def _first_call(cls: type, name: str, source: "Callable[[type, dict[str, Any]], 
         return compiled(self, *arguments, **named)
 
     return method
+
+
+def _assign(self: Any, cls: type, arguments: tuple[Any, ...], named: dict[str, Any]) -> bool:
+    """Do what the compiled `__init__` would; return False for arguments that do not fit, which it reports."""
+    fields = dataclasses.fields(cls)
+    positional = [field.name for field in fields if field.init and not field.kw_only]
+    given = dict(zip(positional, arguments, strict=False)) | named
+    needed = {field.name for field in fields if field.init and _default_of(field) is dataclasses.MISSING}
+    if (
+        len(arguments) > len(positional)
+        or len(given) < len(arguments) + len(named)
+        or not needed <= given.keys() <= {field.name for field in fields if field.init}
+    ):
+        return False
+    for field in fields:
+        default = _default_of(field)
+        if field.name in given:
+            object.__setattr__(self, field.name, given[field.name])
+        elif default is not dataclasses.MISSING:
+            object.__setattr__(self, field.name, default if default is field.default else default())
+    if hasattr(cls, "__post_init__"):
+        self.__post_init__()
+    return True
+
+
+def _default_of(field: "dataclasses.Field[Any]") -> Any:
+    return field.default if field.default is not dataclasses.MISSING else field.default_factory
 
 
 def _init_source(cls: type, scope: dict[str, Any]) -> str:

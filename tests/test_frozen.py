@@ -90,6 +90,39 @@ def test_its_fields_are_given_as_to_one_of_dataclasses():
                 made(*values, **named_values)
 
 
+def test_the_first_objects_of_a_class_are_made_like_the_later_ones():
+    (point, named, _), (their_point, their_named, _) = (
+        classes(frozen.dataclass),
+        classes(dataclasses.dataclass),
+    )
+
+    for number in range(frozen.FEW + 2):
+        one, other = point(number, tags=["a"]), their_point(number, tags=["a"])
+        assert asdict(one) == asdict(other)
+        assert one.tags is not point(number).tags
+        assert asdict(named(second=(number,))) == asdict(their_named(second=(number,)))
+        for values, named_values in (
+            ((), {}),
+            ((1,), {"total": 2}),
+            ((1,), {"x": 2}),
+            ((1, 2, 3, "", 4), {}),
+        ):
+            with pytest.raises(TypeError):
+                point(*values, **named_values)
+
+
+def test_few_objects_of_a_class_compile_nothing(monkeypatch):
+    compiled = []
+    monkeypatch.setitem(frozen._SOURCES, "__init__", lambda *given: compiled.append(given))
+    point, _, empty = classes(frozen.dataclass)
+
+    for _ in range(frozen.FEW):
+        point(1)
+        empty()
+
+    assert compiled == []
+
+
 def test_it_cannot_be_changed():
     for point, *_ in (OURS, THEIRS):
         one = point(1)

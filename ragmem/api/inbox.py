@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from ragmem.api.home import Home, now
 from ragmem.domain.model import State
 from ragmem.errors import BackendError, RagmemError
+from ragmem.hooks import spool
 from ragmem.ports.principal import acting_as
 from ragmem.services.ingestion.inbox import DrainResult, drain
 
@@ -35,7 +36,8 @@ class Inbox:
         """
         home = self._home
         drained = drain(home.catalog, home.settings, home=home.home, now=now())
-        self.drain_events(seconds=EVENTS_S)
+        if not spool.is_empty(home.settings.places.data):
+            self.drain_events(seconds=EVENTS_S)
         with suppress(RagmemError, OSError):  # recalls stay for the next drain
             home.recalls.absorb(patience=0)
         return drained

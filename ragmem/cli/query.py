@@ -167,7 +167,6 @@ def query(
 ) -> int:
     """Find the memories that answer a question."""
     from ragmem.api.memory import now
-    from ragmem.cli.query_answer import say_answer
     from ragmem.services.ingestion.scope import require_sources
     from ragmem.services.processes.dates import parse_moment
     from ragmem.services.retrieval.query import Question
@@ -215,6 +214,8 @@ def query(
         )
         memory.lifecycle.recall(routed.answer, session=session)
         if in_words:
+            from ragmem.cli.query_answer import say_answer
+
             return say_answer(memory, routed.answer, now=moment, tokens=budget, as_json=as_json, quiet=quiet)
     answer = routed.answer
     if not quiet:

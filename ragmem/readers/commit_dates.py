@@ -2,13 +2,13 @@
 
 import hashlib
 import os
-import re
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 from ragmem.domain.retrieval.whole_dates import FIRST_YEAR, TOMORROW
+from ragmem.patterns import lazy
 from ragmem.readers.git import output_of
 from ragmem.readers.git_folder import checkout_at
 
@@ -30,7 +30,7 @@ MOST_BYTES = 32_000_000
 _FIRST_LISTED = 1_000
 _FIRST_BATCH, _LARGEST_BATCH = 250, 2_000
 _FILE_MODES = frozenset({b"100644", b"100755"})
-_COMMIT = re.compile(rb"([0-9a-f]{40,64}) (-?\d{1,18})")
+_COMMIT = lazy(rb"([0-9a-f]{40,64}) (-?\d{1,18})")
 
 
 class CommitDates:

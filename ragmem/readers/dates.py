@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from ragmem.domain.retrieval.whole_dates import WholeDate, date_of_name, date_of_title, whole_dates
+from ragmem.patterns import lazy
 
-_FOLDER_OF_DAY = re.compile(r"(?:199|20\d)\d/(?:0[1-9]|1[0-2])(?:/(?:0[1-9]|[12]\d|3[01]))?")
-_LABELLED_LINE = re.compile(
+_FOLDER_OF_DAY = lazy(r"(?:199|20\d)\d/(?:0[1-9]|1[0-2])(?:/(?:0[1-9]|[12]\d|3[01]))?")
+_LABELLED_LINE = lazy(
     r"^[\s>*_|-]{0,6}(?:(?:last[ -])?(?:date|updated|completed|modified)(?:[ -]at)?|datum|fecha)"
     r"[*_]{0,3}\s?[:|][*_]{0,3}\s{0,4}",
     re.IGNORECASE,

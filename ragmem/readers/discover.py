@@ -12,12 +12,13 @@ from pathlib import Path
 
 from ragmem.config.places import expand_home
 from ragmem.config.settings import REPOSITORY, SourceSpec
+from ragmem.patterns import lazy
 from ragmem.readers.exclusions import Exclusions
 from ragmem.readers.files import show
 from ragmem.readers.links import Links
 from ragmem.readers.roots import GIT
 
-_MAGIC = re.compile(r"[*?[]")
+_MAGIC = lazy(r"[*?[]")
 _ANY_FOLDERS = "**"
 _OF_REPOSITORY = f"{REPOSITORY}/"
 

@@ -3,10 +3,12 @@
 from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
-
-import pathspec
+from typing import TYPE_CHECKING
 
 from ragmem.errors import ConfigError
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
 
 _HOME = "~/"
 
@@ -35,13 +37,15 @@ class Exclusions:
 
 
 @cache
-def _compile(patterns: tuple[str, ...]) -> pathspec.GitIgnoreSpec:
+def _compile(patterns: tuple[str, ...]) -> "GitIgnoreSpec":
+    from pathspec import GitIgnoreSpec  # noqa: PLC0415 - a single file needs no patterns
+
     for pattern in patterns:
         try:
-            pathspec.GitIgnoreSpec.from_lines([pattern])
+            GitIgnoreSpec.from_lines([pattern])
         except ValueError as error:
             raise ConfigError(
                 f'the exclusion "{pattern}" is not a pattern in .gitignore syntax',
                 hint="see `git help gitignore`",
             ) from error
-    return pathspec.GitIgnoreSpec.from_lines(patterns)
+    return GitIgnoreSpec.from_lines(patterns)

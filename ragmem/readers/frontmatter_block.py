@@ -1,16 +1,19 @@
 """Split the YAML block off a Markdown file without losing text."""
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import field
-from typing import Any
-
-from frontmatter.default_handlers import SafeLoader, YAMLHandler, yaml
+from typing import TYPE_CHECKING, Any
 
 from ragmem.frozen import dataclass
+from ragmem.patterns import lazy
 
-_HANDLER = YAMLHandler()
-_PLAIN_LINE = re.compile(r"([A-Za-z][\w -]{0,60}):[ \t](.*)")
+if TYPE_CHECKING:
+    from frontmatter.default_handlers import yaml
+
+# PyYAML is imported inside functions: most texts have no block.
+
+_BOUNDARY = "---"
+_PLAIN_LINE = lazy(r"([A-Za-z][\w -]{0,60}):[ \t](.*)")
 
 MAX_PROBLEM_CHARS = 80
 MAX_DEPTH = 20
@@ -35,10 +38,15 @@ def split(text: str) -> Frontmatter:
     A block that is not valid YAML (an unquoted colon is enough) is read line by line as `key: value`, with a
     warning. A text that is only a block is its own body, so that nothing is lost. Never raises.
     """
-    if not _HANDLER.detect(text):
+    if not text.startswith(_BOUNDARY):
+        return Frontmatter(body=text)
+    from frontmatter.default_handlers import YAMLHandler  # noqa: PLC0415
+
+    handler = YAMLHandler()
+    if not handler.detect(text):
         return Frontmatter(body=text)
     try:
-        block, body = _HANDLER.split(text)
+        block, body = handler.split(text)
     except ValueError:
         return Frontmatter(body=text)
     if len(block) > MAX_CHARS:
@@ -46,7 +54,7 @@ def split(text: str) -> Frontmatter:
     warning = ""
     try:
         _refuse_bombs(block)
-        values = _HANDLER.load(block)
+        values = handler.load(block)
     except Exception as error:  # noqa: BLE001 - PyYAML leaks IndexError, KeyError and more for odd scalars
         values = _line_by_line(block)
         warning = (
@@ -60,6 +68,8 @@ def split(text: str) -> Frontmatter:
 
 def _refuse_bombs(block: str) -> None:
     """Raise ValueError for a small block that would expand: merged aliases double at each step."""
+    from frontmatter.default_handlers import yaml  # noqa: PLC0415
+
     depth = 0
     for event in _events(block):
         if isinstance(event, yaml.AliasEvent):
@@ -69,7 +79,9 @@ def _refuse_bombs(block: str) -> None:
             raise ValueError("it is nested too deeply")
 
 
-def _events(block: str) -> Iterator[yaml.Event]:
+def _events(block: str) -> "Iterator[yaml.Event]":
+    from frontmatter.default_handlers import SafeLoader, yaml  # noqa: PLC0415
+
     try:
         yield from yaml.parse(block, Loader=SafeLoader)
     except yaml.YAMLError as error:

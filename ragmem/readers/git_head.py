@@ -9,14 +9,16 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from concurrent.futures import Future, ThreadPoolExecutor
-from concurrent.futures import TimeoutError as NotYetError
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ragmem.frozen import dataclass
+from ragmem.patterns import lazy
 from ragmem.readers.git import output_of
 from ragmem.readers.git_folder import checkout_at, own_folder
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ThreadPoolExecutor
 
 TIMEOUT_S = 1.0
 """Seconds that git has in the background."""
@@ -32,7 +34,7 @@ MOST_COMMITS = 5_000
 MOST_CHANGES = 200
 """Maximum commits of one file that are counted."""
 
-_HASH = re.compile(r"[0-9a-f]{7,64}")
+_HASH = lazy(r"[0-9a-f]{7,64}")
 _SMALL = 4_096
 _LARGE = 4 << 20
 
@@ -151,7 +153,7 @@ def _text(path: Path, most: int) -> str:
 
 _answers: "OrderedDict[Hashable, tuple[float, Future[Any]]]" = OrderedDict()
 _guard = threading.Lock()
-_threads: list[ThreadPoolExecutor] = []
+_threads: "list[ThreadPoolExecutor]" = []
 
 
 def _kept(key: Hashable, find: Callable[[], Any], within_s: float) -> Any:
@@ -160,6 +162,9 @@ def _kept(key: Hashable, find: Callable[[], Any], within_s: float) -> Any:
         asked, answer = _answers.get(key, (0.0, None))
         if answer is None or (answer.done() and time.monotonic() - asked > KEPT_S):
             if not _threads:
+                # A question outside of a repository needs none, and none of what it imports.
+                from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415
+
                 _threads.append(ThreadPoolExecutor(2, "git"))
             answer = _threads[0].submit(find)
             _answers[key] = time.monotonic(), answer
@@ -167,5 +172,5 @@ def _kept(key: Hashable, find: Callable[[], Any], within_s: float) -> Any:
                 _answers.popitem(last=False)
     try:
         return answer.result(within_s)
-    except NotYetError:
+    except TimeoutError:
         return None

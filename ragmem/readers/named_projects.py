@@ -1,6 +1,5 @@
 """Find the known project that a text names; a text that names none belongs to none."""
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -17,6 +16,7 @@ from ragmem.domain.records.named_projects import (
     find_in_head,
     find_paths,
 )
+from ragmem.patterns import lazy
 from ragmem.readers.git import normalize_remote
 from ragmem.readers.roots import candidates
 from ragmem.readers.scope import ProjectFinder
@@ -28,7 +28,7 @@ MAJORITY = 2 / 3
 FEWEST = 3
 """Minimum number of paths and addresses for that decision."""
 
-_DATE_PREFIX = re.compile(r"^[\d_:T.-]*\d[\d_:T.-]*[_-]")
+_DATE_PREFIX = lazy(r"^[\d_:T.-]*\d[\d_:T.-]*[_-]")
 """The time before the name of a folder."""
 
 

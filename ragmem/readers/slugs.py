@@ -5,11 +5,13 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from ragmem.patterns import lazy
+
 MAX_FOLDERS = 4000
 """Maximum number of folders to search for one slug; real searches need some dozens."""
 
-_WORKTREE = re.compile(r"--(?:claude-)?worktrees?-.+$")
-_HOMES = re.compile(r"^-(?:home|Users)-")
+_WORKTREE = lazy(r"--(?:claude-)?worktrees?-.+$")
+_HOMES = lazy(r"^-(?:home|Users)-")
 
 
 def slug_of(path: Path | str) -> str:

@@ -7,11 +7,14 @@ engine, `model` = nothing, or the name of this model; `reranker` = the folder of
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from ragmem.backends.minilm.cross_encoder import CrossEncoder
 from ragmem.backends.minilm.embedder import FOLDER, MODEL_ID, MiniLmEmbedder
 from ragmem.backends.minilm.engines import ENGINES
 from ragmem.errors import ConfigError
+
+if TYPE_CHECKING:
+    from ragmem.backends.minilm.cross_encoder import CrossEncoder
 
 __all__ = ["ENGINES", "MODEL_ID", "MiniLmEmbedder", "MiniLmModels", "open_models"]
 
@@ -25,7 +28,7 @@ class MiniLmModels:
 
     language_model = None
 
-    def __init__(self, embedder: MiniLmEmbedder, reranker: CrossEncoder | None = None) -> None:
+    def __init__(self, embedder: MiniLmEmbedder, reranker: "CrossEncoder | None" = None) -> None:
         self.embedder = embedder
         self.reranker = reranker
 
@@ -66,4 +69,8 @@ def open_models(options: Mapping[str, object]) -> MiniLmModels:
     cache = Path(str(options["cache"])) if options.get("cache") else None
     embedder = MiniLmEmbedder(engine=str(engine), threads=threads or 0, folder=folder, cache=cache)
     reranker = options.get("reranker")
-    return MiniLmModels(embedder, CrossEncoder(Path(str(reranker)).expanduser()) if reranker else None)
+    if not reranker:
+        return MiniLmModels(embedder)
+    from ragmem.backends.minilm.cross_encoder import CrossEncoder
+
+    return MiniLmModels(embedder, CrossEncoder(Path(str(reranker)).expanduser()))

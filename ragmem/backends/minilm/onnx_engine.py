@@ -1,6 +1,7 @@
 """The engine on onnxruntime: the same weights in int8 arithmetic, fastest where the processor has it."""
 
 import os
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 ERRORS_ONLY = 3
+
+FEW = 8
+"""Sequences before the weights are packed, which takes as long as it saves on so many."""
 
 
 class OnnxEngine:
@@ -31,25 +35,40 @@ class OnnxEngine:
         """Open the session; raise BackendError when onnxruntime is missing or refuses the graph."""
         Weights(graph.with_name("minilm.safetensors"))  # onnxruntime's own message for a bad file says little
         self._np = import_numpy()
+        self._graph = graph
+        self._session = self._open_session(packed=False)
+        self._unpacked = FEW
+        self._packing = threading.Lock()
+
+    def _open_session(self, *, packed: bool) -> Any:
         onnxruntime = import_onnxruntime(hint="pip install 'ragmem[onnx]', or set engine = auto")
         options = session_options(onnxruntime, threads=1)
+        # The kernels get the same panels either way: the vectors are the same to the bit.
+        options.add_session_config_entry("session.disable_prepacking", "0" if packed else "1")
         try:
-            self._session: Any = onnxruntime.InferenceSession(
-                str(graph), options, providers=["CPUExecutionProvider"]
-            )
+            return onnxruntime.InferenceSession(str(self._graph), options, providers=["CPUExecutionProvider"])
         except Exception as error:  # onnxruntime has a dozen exception types without a common base
-            message = f'onnxruntime cannot open "{graph}": {str(error).splitlines()[0]}'
+            message = f'onnxruntime cannot open "{self._graph}": {str(error).splitlines()[0]}'
             raise BackendError(message, hint="reinstall ragmem, or set engine = numpy") from error
+
+    def _session_for(self, count: int) -> Any:
+        """Return the session for so many more sequences."""
+        if self._unpacked > 0:
+            with self._packing:
+                if 0 < self._unpacked <= count:
+                    self._session = self._open_session(packed=True)
+                self._unpacked -= count
+        return self._session
 
     def forward(self, sequences: Sequence[Sequence[int]]) -> "NDArray[np.float32]":
         """Return unit vectors (n, 384) of n >= 1 sequences of 2 to 256 token ids; repeatable to the bit.
 
         Raise BackendError where onnxruntime fails.
         """
-        np = self._np
+        np, session = self._np, self._session_for(len(sequences))
         try:
             vectors = [
-                self._session.run(["vector"], {"token_ids": np.asarray([sequence], np.int64)})[0]
+                session.run(["vector"], {"token_ids": np.asarray([sequence], np.int64)})[0]
                 for sequence in sequences
             ]
         except Exception as error:  # see above

@@ -3,6 +3,8 @@
 import re
 from enum import StrEnum
 
+from ragmem.patterns import lazy
+
 
 class Voice(StrEnum):
     """The purpose of a sentence."""
@@ -17,11 +19,11 @@ class Voice(StrEnum):
 
 _FLAGS = re.IGNORECASE
 
-_LEAD = re.compile(
+_LEAD = lazy(
     r"(?:[\s>*_#\-\u2013\u2014|+\u2022\u2705\u274c\u2713\u2714:!.,)]|\[[ xX]\]|\d{1,3}[.)]\s)*"
     r"(?:(?:user|assistant|human|claude)\s*:\s*)?"
 )
-_ACKNOWLEDGES = re.compile(
+_ACKNOWLEDGES = lazy(
     r"(?:ok(?:ay)?|great|thanks?(?: you)?|thx|perfect|excellent|awesome|nice|cool|sure|yes|yep|yeah|got it|"
     r"understood|alright|all right|sounds good|looks good(?: to me)?|lgtm|good|wonderful|fantastic|"
     r"hello|hi|hey|sorry|"
@@ -30,11 +32,11 @@ _ACKNOWLEDGES = re.compile(
     r"good (?:catch|point|idea|question|job|work))\b[*_]*(?:[!.,;:\s\u2014\u2013-]|$)+",
     _FLAGS,
 )
-_TURNS = re.compile(
+_TURNS = lazy(
     r"(?:now|next|then|first|also|so|and|but|finally|meanwhile|again|alright|still|just|here)\b[,:\s]*",
     _FLAGS,
 )
-_CHATTER = re.compile(
+_CHATTER = lazy(
     # Intentions.
     r"let(?:'s|\u2019s|\s+me|\s+us)\b(?! know)|let me\b"
     r"|i(?:'ll|\u2019ll|\s+will|\s+shall|\s+need\s+to|\s+have\s+to|\s+want\s+to|\s+should|\s+can\s+see|"
@@ -55,12 +57,12 @@ _CHATTER = re.compile(
     r"|on\s+to\s+the\s+next|see\s+you|talk\s+(?:soon|later)",
     _FLAGS,
 )
-_PROMPTS = re.compile(
+_PROMPTS = lazy(
     r"(?:you are|act as|you're) (?:a|an|the|now)\b|your (?:\w+ ){0,2}(?:task|role|job|goal|"
     r"responsibility|mission) is\b",
     _FLAGS,
 )
-_STATUS = re.compile(
+_STATUS = lazy(
     r"(?:all|everything|tests?|build|lint(?:er)?|ci|checks?|it|that|this|the\s+\w+)\s+(?:[\w()-]+\s+){0,4}"
     r"(?:pass(?:es|ed|ing)?|(?:is|are|looks?|seems?)\s+(?:now\s+|all\s+)?(?:green|good|fine|clean|done|"
     r"ready|complete|"
@@ -78,15 +80,15 @@ _STATUS = re.compile(
     r"|[^.,;:]{0,60}\bi(?:'ll|\u2019ll|\s+will|'m\s+going|\u2019m\s+going|\s+am\s+going)\b",
     _FLAGS,
 )
-_GOES_ON = re.compile(
+_GOES_ON = lazy(
     r"(?:updat|mov|add|creat|fix|runn?|check|mak|remov|writ|test|committ?|push|implement|look|read|"
     r"verif[yi]|replac|"
     r"renam|delet|install|refactor|bump|find|start|apply|chang|build|pull|fetch|merg|rebas|do|show|explor|"
     r"inspect|search|clean|updat|re-?run|re-?read|try|wait|see|proceed|continu)(?:e|y|ing)?\b",
     _FLAGS,
 )
-_GERUND = re.compile(r"(?:re-?)?[a-z]{2,}ing\b", _FLAGS)
-_FINITE = re.compile(
+_GERUND = lazy(r"(?:re-?)?[a-z]{2,}ing\b", _FLAGS)
+_FINITE = lazy(
     r"\b(?:is|are|was|were|will|would|can|cannot|must|should|does|did|may|might|never|always|only|"
     r"needs?|takes?|took|makes?|made|fails?|failed|breaks?|broke|causes?|caused|prove[sd]?|gives?|gave|"
     r"shows?|showed|"
@@ -95,24 +97,22 @@ _FINITE = re.compile(
     r"|\w+n(?:'|\u2019)t\b",
     _FLAGS,
 )
-_NEXT_CLAUSE = re.compile(
-    r",\s+(?=(?:this|that|it|which|will|should|may|might|then|back|give|just)\b)", _FLAGS
-)
-_FIRST_PERSON = re.compile(r"\bI\b")
-_MACHINE = re.compile(
+_NEXT_CLAUSE = lazy(r",\s+(?=(?:this|that|it|which|will|should|may|might|then|back|give|just)\b)", _FLAGS)
+_FIRST_PERSON = lazy(r"\bI\b")
+_MACHINE = lazy(
     r"\[(?:auto|system|hook|log|info|debug|warn|trace|notice|\d)[\w :./,-]{0,40}\]"
     r"|\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\d\d:\d\d:\d\d\b|(?:DEBUG|INFO|WARN(?:ING)?|ERROR|TRACE)[: ]"
     r"|</?[a-z][\w:-]*[ >/]|\d+\s*\u2192|[0-9a-f]{7,40} \w|exit code:? \d|[\u23fa\u23bf\u2502\u251c\u2514]"
     r"|file (?:created|written|updated) successfully|heartbeat\b|keep-?alive:",
     _FLAGS,
 )
-_EVENT = re.compile(
+_EVENT = lazy(
     r"(?:session|run|job|task|build|sync|backup|checkpoint|hook|server|process|agent|worker|snapshot|"
     r"auto-?save|cron)\s+(?:\S+\s+)?(?:started|ended|finished|completed|saved|resumed|stopped|written|"
     r"exited|ok)\b",
     _FLAGS,
 )
-_REPORTS = re.compile(
+_REPORTS = lazy(
     r"(?:(?:i|we)(?:'ve|\u2019ve|\s+have)?\s+(?:just\s+|also\s+|now\s+|already\s+)?)?"
     r"(?!(?:identified|discovered|learned|confirmed|verified|decided|agreed|need(?:ed)?|used|based|"
     r"caused|required|"
@@ -130,7 +130,7 @@ _REPORTS = re.compile(
     r"removed|added|changed|renamed|moved)(?:\W*$|[*_`]*[.:;,(\u2014\u2013]|\s+(?:to|into|onto|on|and)\b)",
     _FLAGS,
 )
-_REASONED = re.compile(
+_REASONED = lazy(
     r"\b(?:because|since (?:the|it|they|we|there)|due to|caused|root cause|so that|otherwise|"
     r"in order to|the reason|turned out|to avoid|"
     r"to prevent|instead of|must|never|always|(?<!\d )fail(?:s|ed)|breaks?|broke)\b",

@@ -1,6 +1,6 @@
 """Recognize a text that only greets, thanks or agrees, and a bare order."""
 
-import re
+from ragmem.patterns import lazy
 
 MAX_GREETING_CHARS = 200
 """A longer text has content even if it is polite."""
@@ -26,7 +26,7 @@ adelante no
 _GREETING_OPENERS = frozenset(_OPENERS.split())
 _GREETING_WORDS = _GREETING_OPENERS | frozenset(_FILLERS.split())
 _ORDER_WORDS = _GREETING_WORDS | frozenset(_ORDERS.split())
-_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?|\d+")  # noqa: RUF001
+_WORD = lazy(r"[^\W\d_]+(?:['’][^\W\d_]+)?|\d+")  # noqa: RUF001
 
 
 def is_greeting(text: str) -> bool:

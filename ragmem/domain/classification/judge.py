@@ -22,6 +22,7 @@ from ragmem.domain.text.language import ENGLISH, detect, function_words
 from ragmem.domain.text.turns import turns
 from ragmem.domain.text.words import fold_words
 from ragmem.frozen import dataclass
+from ragmem.patterns import lazy
 
 WEIGHTS = Path(__file__).with_name("judge.json")
 
@@ -85,39 +86,39 @@ LAST_LATIN = "\u036f"
 
 ROLES = ("user", "assistant", "tool", "system")
 
-_WORD = re.compile(r"[^\W\d_]+(?:'[a-z]+)?")
-_CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`|(?<![^\s(\"'*])[^\s(\"'*]*[/\\_=(){}<>@.:$#|]\S+", re.DOTALL)
+_WORD = lazy(r"[^\W\d_]+(?:'[a-z]+)?")
+_CODE = lazy(r"```.*?(?:```|\Z)|`[^`\n]*`|(?<![^\s(\"'*])[^\s(\"'*]*[/\\_=(){}<>@.:$#|]\S+", re.DOTALL)
 """Code, paths and commands, which are of no language."""
 
-_FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
-_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n")
+_FENCE = lazy(r"```.*?(?:```|\Z)", re.DOTALL)
+_SENTENCE = lazy(r"(?<=[.!?])\s+|\n")
 
 _LINES = {
-    "list items": re.compile(r"\s*(?:[-*+]|\d{1,4}[.)])\s"),
-    "headings": re.compile(r"\s{0,3}#"),
-    "table rows": re.compile(r"\s*\|"),
-    "boxes": re.compile(r"\s*[-*] \[[ xX]\]"),
-    "indented": re.compile(r" {4}|\t"),
-    "numbered output": re.compile(r"\s*\d{1,6}[\t:|]"),
+    "list items": lazy(r"\s*(?:[-*+]|\d{1,4}[.)])\s"),
+    "headings": lazy(r"\s{0,3}#"),
+    "table rows": lazy(r"\s*\|"),
+    "boxes": lazy(r"\s*[-*] \[[ xX]\]"),
+    "indented": lazy(r" {4}|\t"),
+    "numbered output": lazy(r"\s*\d{1,6}[\t:|]"),
 }
 """Shares of lines that begin so."""
 
 _RATES = {
-    "code spans": re.compile(r"`[^`\n]+`"),
-    "bold": re.compile(r"\*\*"),
-    "identifiers": re.compile(r"\b\w+[_/]\w+|\b[a-z]+[A-Z]\w+"),
-    "tags": re.compile(r"</?[a-zA-Z][\w-]*>"),
-    "blanks to fill in": re.compile(r"\[[^\]\n]{2,60}\]|\{\{|\$[A-Z]{3,}"),
-    "links": re.compile(r"https?://"),
-    "decimals": re.compile(r"\b\d+\.\d+"),
-    "dates": re.compile(r"\b20\d\d-\d\d"),
-    "arrows": re.compile("\u2192|=>|->"),
-    "digits": re.compile(r"\d"),
-    "capitals": re.compile(r"[A-Z]"),
-    "other letters": re.compile(r"[^\x00-\x7f]"),
-    "questions": re.compile(r"\?"),
-    "exclamations": re.compile(r"!"),
-    "colons": re.compile(r":"),
+    "code spans": lazy(r"`[^`\n]+`"),
+    "bold": lazy(r"\*\*"),
+    "identifiers": lazy(r"\b\w+[_/]\w+|\b[a-z]+[A-Z]\w+"),
+    "tags": lazy(r"</?[a-zA-Z][\w-]*>"),
+    "blanks to fill in": lazy(r"\[[^\]\n]{2,60}\]|\{\{|\$[A-Z]{3,}"),
+    "links": lazy(r"https?://"),
+    "decimals": lazy(r"\b\d+\.\d+"),
+    "dates": lazy(r"\b20\d\d-\d\d"),
+    "arrows": lazy("\u2192|=>|->"),
+    "digits": lazy(r"\d"),
+    "capitals": lazy(r"[A-Z]"),
+    "other letters": lazy(r"[^\x00-\x7f]"),
+    "questions": lazy(r"\?"),
+    "exclamations": lazy(r"!"),
+    "colons": lazy(r":"),
 }
 """Occurrences for each ten words, four at most."""
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 
 from ragmem.domain.model import Category, Kind
+from ragmem.patterns import lazy
 
 MAX_CHARS = 20_000
 """Characters that are read: the beginning shows the subject, and classification stays cheap."""
@@ -16,7 +17,7 @@ _HEAD = r"^(?:#{1,6}[ \t]|\*\*)[^\n]{0,60}\b"
 
 def _cues(*cues: tuple[float, str]) -> tuple[tuple[float, re.Pattern[str]], ...]:
     """Return weighted patterns; each counts its distinct matches, at most MAX_COUNT."""
-    return tuple((weight, re.compile(pattern, _FLAGS)) for weight, pattern in cues)
+    return tuple((weight, lazy(pattern, _FLAGS)) for weight, pattern in cues)
 
 
 MAX_COUNT = 3
@@ -143,20 +144,20 @@ _KIND_CUES = {
     ),
 }
 
-_ERROR = re.compile(
+_ERROR = lazy(
     r"\b(?:errors?|bugs?|fail(?:s|ed|ing|ures?)?|issue|problem|crash\w*|exception|root cause|broken|"
     r"race condition|"
     r"incorrectly|missing|wrong|conflict|corrupt\w*|doesn't work|didn't work|not working|denied)\b",
     _FLAGS,
 )
-_FIX = re.compile(
+_FIX = lazy(
     r"\b(?:fixed|fixes|the fix|fix(?:ed)? (?:by|with|is|was)|resolved|solved|solution|"
     r"work ?arounds?|corrected|now works?|"
     r"works now|replac(?:ed|ing) .{1,60} with|changed .{1,80} to|switched .{0,40}to|needs to be set|"
     r"added .{1,60} to)",
     _FLAGS,
 )
-_FINDING = re.compile(
+_FINDING = lazy(
     r"\b(?:root cause|(?:the|see the) (?:issue|problem|culprit|bug)(?: was| is|\.)|caused by|identified|"
     r"turned out|because|due to)",
     _FLAGS,

@@ -6,6 +6,7 @@ from functools import lru_cache
 
 from ragmem.domain.classification.rule_words import names_a_rule, rule_words
 from ragmem.frozen import dataclass
+from ragmem.patterns import lazy
 
 MAX_CHARS = 20_000
 """Characters that are read."""
@@ -36,7 +37,7 @@ class _Hints:
 
 def _hints(lines: str, words: str) -> _Hints:
     # One anchor for all branches lets the engine skip positions where no line or word begins.
-    return _Hints(re.compile(rf"^(?:{lines})", re.MULTILINE), re.compile(rf"\b(?:{words})"))
+    return _Hints(lazy(rf"^(?:{lines})", re.MULTILINE), lazy(rf"\b(?:{words})"))
 
 
 _RECORD = _hints(
@@ -69,8 +70,8 @@ _WILL = _hints(
 """Further forms of a decision or a standing instruction, also in German, French and Spanish. They protect in
 conversations as well, and are no inputs of the judge: a wrong one only costs space."""
 
-_USER_SAYS = re.compile(r"\s*user:\s")
-_ASSISTANT_SAYS = re.compile(r"^assistant:", re.MULTILINE)
+_USER_SAYS = lazy(r"\s*user:\s")
+_ASSISTANT_SAYS = lazy(r"^assistant:", re.MULTILINE)
 
 _HINT = _hints(
     r"\W{0,8}(?:final |key |design )?decisions?(?: made)?\*{0,2}:"
@@ -91,7 +92,7 @@ _HINT = _hints(
 )
 """Phrases that are frequent in decisions and instructions, but also occur elsewhere."""
 
-_EMPHATIC = re.compile(
+_EMPHATIC = lazy(
     r"\b(?:NEVER|ALWAYS|MUST NOT|DO NOT|MUST)\b"
     r"|[.!:][)\"']?[ \t]+\*{0,3}(?:Never|Always|Do not|Don't|Avoid|Prefer)\b"
 )
@@ -106,7 +107,7 @@ _FAINT = _hints(
 )
 """Phrases that are almost as frequent in descriptions as in instructions."""
 
-_PROMPT = re.compile(
+_PROMPT = lazy(
     r"\$arguments\b|\{\{[^}\n]{1,60}\}\}|\[(?!redacted:)[a-z][^\]\n ]{1,30} [^\]\n]{1,60}\](?![(\[:])"
     r"|^\W{0,8}(?:you are (?:a|an|the|tasked)\b|your (?:task|role|job|mission)\b|act as\b)"
     r"|^#{1,6}[ \t]+(?:step|phase|scenario)[ \t]\d"
@@ -121,10 +122,10 @@ _TYPES = frozenset(
 _ACCEPTED = frozenset({"accepted", "approved", "decided", "adopted"})
 
 
-_DECIDED = re.compile(
+_DECIDED = lazy(
     r"deci[ds]|agreed|chose|settled|went with|entsch(?:ied|eid)|d\u00e9ci[ds]|choisi", re.IGNORECASE
 )
-_NUMBERED = re.compile(r"adr[- #]?\d+")
+_NUMBERED = lazy(r"adr[- #]?\d+")
 
 CASUAL = frozenset({"transcripts"})
 """Sources with conversations, where a wish in passing is no standing instruction."""

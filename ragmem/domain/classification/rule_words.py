@@ -11,25 +11,26 @@ from functools import cache
 from pathlib import Path
 
 from ragmem.frozen import dataclass
+from ragmem.patterns import lazy
 
 WORDS = Path(__file__).with_name("rule_words.tsv")
 """A `~` ends a word of which only the beginning counts; `*` stands for up to MOST_BETWEEN characters."""
 
 MOST_BETWEEN = 60
 
-_ACCENTS = re.compile("[\u0300-\u036f\u0591-\u05c7\u0640\u064b-\u0652\u0670]")
+_ACCENTS = lazy("[\u0300-\u036f\u0591-\u05c7\u0640\u064b-\u0652\u0670]")
 """Accents, and the vowel signs that Arabic and Hebrew mostly leave out."""
 
-_NO_WORD = re.compile("(?:[^\\w\u0900-\u0963\u0966-\u0dff\u0e00-\u0eff]|_)+")
+_NO_WORD = lazy("(?:[^\\w\u0900-\u0963\u0966-\u0dff\u0e00-\u0eff]|_)+")
 """What separates words; the vowel signs of Indian and Thai scripts are parts of words."""
 
-_UNSPACED = re.compile("[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
+_UNSPACED = lazy("[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
 """Scripts without spaces, and Hangul, which joins particles to its words."""
 
-_JOINED = re.compile(" [\u0648\u0641\u05d5\u05d4\u05d1\u05dc\u05e9\u05db](\\S{3,})(?= )")
+_JOINED = lazy(" [\u0648\u0641\u05d5\u05d4\u05d1\u05dc\u05e9\u05db](\\S{3,})(?= )")
 """A word of Arabic or Hebrew to which a letter is joined: and, so, the, in, to, that, as."""
 
-_QUESTION = re.compile("(?:^|(?<=[.!?\u3002\uff1f\u061f\n]))[^.!?\u3002\uff1f\u061f\n]*[?\uff1f\u061f]")
+_QUESTION = lazy("(?:^|(?<=[.!?\u3002\uff1f\u061f\n]))[^.!?\u3002\uff1f\u061f\n]*[?\uff1f\u061f]")
 """A question rules nothing."""
 
 _COLON = "[:\uff1a]"

@@ -10,6 +10,7 @@ from ragmem.domain.classification.filler import Voice, classify_voice
 from ragmem.domain.text.identifiers import identifiers
 from ragmem.domain.text.known_names import KNOWN_NAMES
 from ragmem.domain.text.token_types import COMMANDS
+from ragmem.patterns import lazy
 
 MAX_SENTENCE_CHARS = 600
 """Only the beginning of a longer sentence (a log line, minified data) is scored."""
@@ -47,7 +48,7 @@ need to|needs to|has to|have to|before you|before every|before each|before any|b
 before committing|before pushing|after you|after every|after each|make sure|ensure|as soon as|at least|
 at most|unless|beware|careful|not allowed|mandatory|by default|defaults to|default to|in the order|except
 """
-_VALUE = re.compile(
+_VALUE = lazy(
     r"(?<![\w.])\d[\d.,_]*\s?(?:%|(?:ns|\u00b5s|us|ms|s|secs?|seconds?|m|mins?|minutes?|h|hours?|days?|"
     r"weeks?|"
     r"[kmgt]?i?b|[kmg]bit|bytes?|bits?|px|hz|[km]?rpm|rps|qps|tokens?|lines?|rows?|files?|items?|times?|x|"
@@ -56,15 +57,15 @@ _VALUE = re.compile(
     r"|(?<![\w.])v?\d+\.\d+(?:\.\d+)?\b|(?<![\w.#/])\d{2,6}(?![\w./])",
     _FLAGS,
 )
-_WORD = re.compile(r"[^\W\d_][\w'+#-]*")
-_QUOTED = re.compile(r"[\"\u201c][^\"\u201d\n]{6,120}[\"\u201d]")
-_SLASHED = re.compile(
+_WORD = lazy(r"[^\W\d_][\w'+#-]*")
+_QUOTED = lazy(r"[\"\u201c][^\"\u201d\n]{6,120}[\"\u201d]")
+_SLASHED = lazy(
     r"\b\w[\w-]{0,60}/[\w<>./-]+|\b[\w-]{1,60}\.(?:md|py|go|ts|js|rs|toml|ya?ml|json|sh|sql|txt|lock)\b"
 )
-_COMPOUND = re.compile(
+_COMPOUND = lazy(
     r"\b[a-z]{2,}\d*(?:[-_][a-z0-9]{2,}){1,4}\b|(?<=[a-z,;] )[A-Z][A-Za-z]*[A-Z]\w*|\b[A-Z]{2,}s?\b"
 )
-_JUST_NOW = re.compile(
+_JUST_NOW = lazy(
     r"\b(?:i|me|my|you|your|today|tomorrow|yesterday|tonight|now|just|currently|here|this (?:morning|"
     r"time|week)|"
     r"(?:ha[sd]|have)(?: not)?(?: \w+)? \w+(?:ed|en|wn|one)|(?:ha[sd]|have) been|complete|successfully?|"
@@ -76,9 +77,9 @@ _JUST_NOW_WORDS = frozenset(
     " successful successfull successfully was were".split()
 )
 """Words without which no sentence is about the present moment: a fast check before the pattern."""
-_LABELLED = re.compile(r"\W*\w+:\s")
-_LETTERS = re.compile(r"[a-z]+")
-_CAPITALS = re.compile(r"[A-Z][A-Za-z]*[A-Z]")
+_LABELLED = lazy(r"\W*\w+:\s")
+_LETTERS = lazy(r"[a-z]+")
+_CAPITALS = lazy(r"[A-Z][A-Za-z]*[A-Z]")
 
 
 def _by_first_word(phrases: Sequence[str]) -> Mapping[str, tuple[str, ...]]:

@@ -1,9 +1,8 @@
 """Summarize a text by the sentences that carry the signal, verbatim."""
 
-import re
-
 from ragmem.domain.text.blocks import BlockType, units
 from ragmem.domain.text.turns import turns
+from ragmem.patterns import lazy
 
 MARKERS = tuple(
     (
@@ -16,8 +15,8 @@ MARKERS = tuple(
 MAX_SENTENCE_CHARS = 600
 """Only the beginning of a longer sentence (a log line, minified data) enters a summary."""
 
-_SPECIFIC = re.compile(r"`[^`\n]+`|\b\w+[_/.:]\w+|[a-z][A-Z]|\d")
-_ITEM_NUMBER = re.compile(r"\d{1,4}[.)]\s")
+_SPECIFIC = lazy(r"`[^`\n]+`|\b\w+[_/.:]\w+|[a-z][A-Z]|\d")
+_ITEM_NUMBER = lazy(r"\d{1,4}[.)]\s")
 
 
 def summarize(text: str, *, max_sentences: int = 8) -> str:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 
 from ragmem.frozen import dataclass
+from ragmem.patterns import lazy
 
 ACRONYM = "acronym"
 ALIAS = "alias"
@@ -16,16 +17,16 @@ MAX_STATEMENTS = 20
 _WORD = r"[A-Za-z][\w.+#-]{0,30}"
 _NAME = rf"({_WORD}(?:[ ]{_WORD}){{0,5}})[`*_\"]*"
 _CAPITALISED = r"[A-Z0-9][\w.+#-]{1,30}"
-_PARENTHESIS = re.compile(rf"{_NAME}[ ]\([`*_\"]*({_WORD}(?:[ ][\w.+#-]{{1,30}}){{0,6}})[`*_\"]*\)")
+_PARENTHESIS = lazy(rf"{_NAME}[ ]\([`*_\"]*({_WORD}(?:[ ][\w.+#-]{{1,30}}){{0,6}})[`*_\"]*\)")
 _ALSO_KNOWN_AS = r"[`*\"]*,?[ ]\(?(?:also[ ](?:known|called)(?:[ ]as)?|a\.k\.a\.|aka|AKA)[ ][`*\"]*"
-_KNOWN_AS = re.compile(
+_KNOWN_AS = lazy(
     rf"{_CAPITALISED}(?:[ ]{_CAPITALISED}){{0,3}}{_ALSO_KNOWN_AS}{_CAPITALISED}(?:[ ]{_CAPITALISED}){{0,3}}"
 )
-_AKA = re.compile(_ALSO_KNOWN_AS)
+_AKA = lazy(_ALSO_KNOWN_AS)
 _SMALL = frozenset("a an and at by for from in of on or the to with via".split())
-_ACRONYM = re.compile(r"[A-Za-z]*[A-Z][A-Za-z]*[A-Z0-9][A-Za-z0-9]*$|[A-Za-z]\d{1,2}[A-Za-z]$")
-_PLURAL = re.compile(r"([A-Z0-9]{2,})s$")
-_HUMPS = re.compile(r"[A-Z]+(?![a-z])|[A-Z][a-z0-9]*|[a-z0-9]+")
+_ACRONYM = lazy(r"[A-Za-z]*[A-Z][A-Za-z]*[A-Z0-9][A-Za-z0-9]*$|[A-Za-z]\d{1,2}[A-Za-z]$")
+_PLURAL = lazy(r"([A-Z0-9]{2,})s$")
+_HUMPS = lazy(r"[A-Z]+(?![a-z])|[A-Z][a-z0-9]*|[a-z0-9]+")
 _SHORTEST_PREFIX = 4
 
 

@@ -7,19 +7,20 @@ from ragmem.domain.entities.entities import Mention, find_mentions
 from ragmem.domain.text.blocks import BlockType
 from ragmem.domain.text.code_spans import PLAIN_PROGRAMS, classify_code, command_name
 from ragmem.domain.text.token_types import CODE_WEIGHT, IDENTIFIER_WEIGHT, classify_token
+from ragmem.patterns import lazy
 
 LINE_FACTOR = 0.8
 """A line of an example says less about a text than its prose."""
 
 MAX_COMMAND_WORDS = 4
 
-_PROMPT = re.compile(r"(?:\$|>|%|sudo|export|ENV)\s+")
-_SET = re.compile(r"([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*)=(?:\"([^\"]*)\"|'([^']*)'|(\S*))(?:\s+|$)")
-_ECHO = re.compile(r"(?:echo|printf|if|then|else|elif|fi|for|done|do|case|esac)\b")
-_VALUED = re.compile(r"--[a-z][\w-]*[ =]['\"]?([A-Za-z~.@/][^\s'\"]{2,79})")
-_SPECIFIC = re.compile(r"\w[/:._*-]")
-_EXAMPLE = re.compile(r"/?(?:path/to|your|my|foo|some|example|<)")
-_MESSAGE = re.compile(r"\"[^\"]* [^\"]* [^\"]*\"|'[^']* [^']* [^']*'")
+_PROMPT = lazy(r"(?:\$|>|%|sudo|export|ENV)\s+")
+_SET = lazy(r"([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*)=(?:\"([^\"]*)\"|'([^']*)'|(\S*))(?:\s+|$)")
+_ECHO = lazy(r"(?:echo|printf|if|then|else|elif|fi|for|done|do|case|esac)\b")
+_VALUED = lazy(r"--[a-z][\w-]*[ =]['\"]?([A-Za-z~.@/][^\s'\"]{2,79})")
+_SPECIFIC = lazy(r"\w[/:._*-]")
+_EXAMPLE = lazy(r"/?(?:path/to|your|my|foo|some|example|<)")
+_MESSAGE = lazy(r"\"[^\"]* [^\"]* [^\"]*\"|'[^']* [^']* [^']*'")
 
 
 def _blank(message: re.Match[str]) -> str:

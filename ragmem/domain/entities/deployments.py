@@ -1,6 +1,5 @@
 """Find what runs where: machines, hosts, models with their sizes, and programs in lower-case letters."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
@@ -9,6 +8,7 @@ from ragmem.domain.entities.proper_names import Named
 from ragmem.domain.text.blocks import BlockType
 from ragmem.domain.text.known_names import COMMON_WORDS, KNOWN_NAMES
 from ragmem.domain.text.token_types import IDENTIFIER_WEIGHT, KNOWN_WEIGHT, classify_token
+from ragmem.patterns import lazy
 
 _MACHINE = (
     r"Mac (?:[Mm]ini|Studio|Pro)|MacBook(?: Pro| Air)?(?: M\d(?: Pro| Max| Ultra)?)?|iMac(?: Pro)?|"
@@ -27,19 +27,19 @@ _VARIANT = (
     r"(?:[ -](?:Coder|Instruct|Chat|Vision|VL|Small|Large|Medium|Math|[Mm]ini|Embedding|it|"
     r"\d{1,4}B-A\d{1,3}B|\d{1,4}(?:\.\d)?(?:x\d{1,3})?[BM])(?![\w.]))"
 )
-_PRODUCT = re.compile(
+_PRODUCT = lazy(
     rf"(?<![\w/.-])(?:(?P<host>(?:{_MACHINE})(?: Server)?)"
     rf"|(?P<model>(?:{_FAMILY})(?:[ -]?\d(?:\.\d)?(?![\w.]))?{_VARIANT}{{0,3}}))(?![\w/]|[.-]\w)"
 )
 
-_PRODUCT_BEGINS = re.compile(
+_PRODUCT_BEGINS = lazy(
     "Mac|iMac|Rasp|Jets|Intel N|Surf|Think|DGX|Steam|Syno|Gemma|Q|Ll|LL|CodeL|M[ai][sgn][it]|Mixt|Codes|"
     "Devs|Phi|DeepS|Falc|GLM|Gran|Nemo|Kimi|StarC|Yi|OLMo|Smol|Comm|Vicu|EXA|Intern|Herm"
 )
 """Finds where it is worth while to look for one."""
 
 _LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
-_DOMAIN = re.compile(
+_DOMAIN = lazy(
     rf"(?<![\w@./:$-])(?!(?:com|org|net|io|de|www|self|this|config|settings|env|threading|vite|app)\.)"
     rf"(?:(?:{_LABEL}\.){{1,4}}(?:internal|lan|corp|intranet|localdomain)|{_LABEL}\.(?:local|home)"
     rf"|(?:{_LABEL}\.){{2,4}}(?:com|org|net|io|dev|app|cloud|ai|eu|de|fr|es|it|nl|ch|at|uk|br|pt|ru|cn|jp|"
@@ -47,14 +47,12 @@ _DOMAIN = re.compile(
 )
 """A domain name of a local network, or one with a subdomain; two labels may be a file or an attribute."""
 
-_TOP_LEVEL = re.compile(
+_TOP_LEVEL = lazy(
     r"\.(?:internal|lan|corp|intranet|localdomain|local|home|com|org|net|io|dev|app|cloud|ai|eu|de|fr|es|"
     r"it|nl|ch|at|uk|br|pt|ru|cn|jp|in|us)(?![\w/(@-]|\.\w)"
 )
-_NUMBERED = re.compile(
-    r"(?<![A-Za-z0-9_./@#:=-])[a-z]{2,16}(?:-[a-z]{2,16}){0,2}-\d{1,3}(?![A-Za-z0-9_/=:-]|\.\w)"
-)
-_NUMBER = re.compile(r"-\d")
+_NUMBERED = lazy(r"(?<![A-Za-z0-9_./@#:=-])[a-z]{2,16}(?:-[a-z]{2,16}){0,2}-\d{1,3}(?![A-Za-z0-9_/=:-]|\.\w)")
+_NUMBER = lazy(r"-\d")
 _COUNTED = frozenset(
     """
     agent area attempt base batch bug case chapter claude covid day draft epic exit feature gemini glm gmt
@@ -66,7 +64,7 @@ _COUNTED = frozenset(
 )
 """First words of numbered things that are no hosts."""
 
-_SERVING = re.compile(
+_SERVING = lazy(
     r"(?<!\w)(?:[Pp]ort[as]?\b|runs?\b|running\b|serves?\b|hosted|deployed|ssh\b|[Hh]osts?\b|"
     r"[Ss]erv(?:er|idor|eur)|machines?\b|nodes?\b|r[eé]plica|läuft|laufen|Knoten|Rechner|tourne|corre[ n]|"
     r"roda[ m]|sobe[ m]|[Pp]rod)|порт|сервер|узл|Прод|ポート|サーバ|端口|服务器|主机|节点"
@@ -74,14 +72,14 @@ _SERVING = re.compile(
 """Words beside which a numbered name is a host, in the languages that share the form: lager-03."""
 
 _PLAIN = r"[a-z][a-z0-9]{2,19}(?:-[a-z0-9]{2,19}){0,2}"
-_HOST = re.compile(
+_HOST = lazy(
     r"(?:host|Host|machine|box|VM|ssh(?: -\w)*(?: \w+@)?)(?:(?P<quote>:? [`\"*]+)|: | |(?<=@))"
     rf"(?P<name>{_PLAIN})(?=(?P<acts>[`\"*]* (?:runs|serves|hosts) )?)(?![\w=(/@-]|\.\w)"
 )
-_PORT = re.compile(r"port \d|Port \d|\(\d+\.\d+\.\d+\.\d+\)")
-_AT = re.compile(rf"(?<![\w-])(?:on|auf|sur|en|em|at) [`\"*]*({_PLAIN})[`\"*]*(?:, | \(| )(?:on )?$")
+_PORT = lazy(r"port \d|Port \d|\(\d+\.\d+\.\d+\.\d+\)")
+_AT = lazy(rf"(?<![\w-])(?:on|auf|sur|en|em|at) [`\"*]*({_PLAIN})[`\"*]*(?:, | \(| )(?:on )?$")
 _HOST_COLUMNS = frozenset({"host", "hosts", "hostname", "server", "machine", "node"})
-_HOST_CELL = re.compile(r" ?[`*]*(?P<name>[a-z][a-z0-9-]{1,40})[`*]* ?")
+_HOST_CELL = lazy(r" ?[`*]*(?P<name>[a-z][a-z0-9-]{1,40})[`*]* ?")
 _NO_HOST = frozenset(
     """
     agent app application backend binary boot cluster code component container daemon device environment
@@ -92,16 +90,16 @@ _NO_HOST = frozenset(
 )
 """Nouns that stand where the name of a host would."""
 
-_INSTALLED = re.compile(
+_INSTALLED = lazy(
     rf"`(?:\$ )?(?P<called>{_PLAIN}) (?:start|stop|restart|status|up|down|serve|run|init|install|logs|list|"
     r"build|deploy|login|pull|push|doctor)\b"
     rf"|install(?: -{{1,2}}[a-z]+)* (?P<installed>{_PLAIN})(?![\w/.:@=-])"
 )
-_INSTALLER = re.compile(
+_INSTALLER = lazy(
     r"(?<![\w-])(?:brew|apt|apt-get|dnf|yum|pacman|cargo|pipx?|uv tool|npm|snap|choco|scoop|winget)"
     r"(?: --?\w+)* $"
 )
-_BEHIND = re.compile(
+_BEHIND = lazy(
     r"(?:via|use[ds]?|using|start(?:s|ed)?|restart(?:s|ed|ing)?|install(?:s|ed|ing)?|upgrad(?:e[ds]?|ing)|"
     r"configur(?:e[ds]?|ing)|stopped|adopt(?:ed)?|tried|chose|served by|powered by|managed by|"
     r"hosted (?:by|on)|provided by|run by|run(?:ning)? (?:on|in|under)|runs(?: on| in| under)?|in front of|"
@@ -115,14 +113,14 @@ _BEHIND = re.compile(
 )
 """Where a program stands behind a verb; what follows shows that the word describes no noun."""
 
-_BEFORE = re.compile(
+_BEFORE = lazy(
     r" (?:serves|exposes|listens on|runs|hosts|proxies|crash(?:es|ed)|hangs|starts|stopped|keeps|needs|"
     r"replace[sd]|works|is|was|returns|fails|failed|restarts)\b| \((?:on )?port \d"
 )
-_SUBJECT = re.compile(rf"(?:^|[.!?:;,(\"*+\n-] ?|(?:and|but|then|while|when|der) )[`*\"]*({_PLAIN})[`*\"]*$")
+_SUBJECT = lazy(rf"(?:^|[.!?:;,(\"*+\n-] ?|(?:and|but|then|while|when|der) )[`*\"]*({_PLAIN})[`*\"]*$")
 _REACH = 40
 
-_ENGLISH = re.compile(
+_ENGLISH = lazy(
     r"(?<![\w-])(?:the|and|are|with|from|our|this|by|it|uses?|using|runs?|running|serve[ds]|hosts?|hosted|"
     r"restarted|crash(?:es|ed)|replace[ds]|switched|moved|is an?)(?![\w-])"
 )

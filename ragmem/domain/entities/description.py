@@ -1,8 +1,9 @@
 """Describe an entity by a few sentences of its texts, the newest and most specific."""
 
-import re
 from collections.abc import Iterable
 from functools import lru_cache
+
+from ragmem.patterns import lazy
 
 MAX_SENTENCES = 7
 MAX_CHARS = 1200
@@ -17,8 +18,8 @@ MAX_CANDIDATES = 40
 ALIKE = 0.75
 """Share of common words from which the newer of two sentences makes the older one redundant."""
 
-_WORD = re.compile(r"\w+")
-_NAME = re.compile(r"`[^`]+`|\b\w*[a-z0-9][A-Z]\w*|\b\w+(?:[_/.:-]+\w+)+|(?<=[\w,] )[A-Z]\w+")
+_WORD = lazy(r"\w+")
+_NAME = lazy(r"`[^`]+`|\b\w*[a-z0-9][A-Z]\w*|\b\w+(?:[_/.:-]+\w+)+|(?<=[\w,] )[A-Z]\w+")
 
 
 def summary(sentences: Iterable[str]) -> list[str]:

@@ -21,20 +21,21 @@ from ragmem.domain.text.token_types import (
     classify_token,
 )
 from ragmem.domain.text.word_shapes import POSSESSIVE, Shape, shape_of
+from ragmem.patterns import lazy
 
 FENCE_FACTOR = 0.7
 """A line of code repeats its names more than prose does, so it weighs less."""
 
 _MARKS = frozenset("_/.$:-")
-_TOKEN = re.compile(
+_TOKEN = lazy(
     r"([a-z][a-z'\u2019-]*(?:\s[a-z][a-z'\u2019-]*)*(?=\s|[.,;:!?)]+(?:\s|$)|$))"  # a run of plain words
     r"|`([^`\n]{1,160})`"
     r"|\[([^\]\n]{1,80})\]\(([^)\s]{1,300})\)"
     r"|[^\s`]+"
 )
-_COMMIT = re.compile(r"(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,40}$")
-_BEFORE_COMMIT = re.compile(r"(?i)\bcommits?[:*_( ]{1,5}$|[0-9a-f]{7}, (?:and )?$")
-_KEYED = re.compile(r"(?i)(?<![\w-])(PR|MR|issue|pull request|ticket|PEP|RFC|ISO|ADR|port)s? ?$")
+_COMMIT = lazy(r"(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,40}$")
+_BEFORE_COMMIT = lazy(r"(?i)\bcommits?[:*_( ]{1,5}$|[0-9a-f]{7}, (?:and )?$")
+_KEYED = lazy(r"(?i)(?<![\w-])(PR|MR|issue|pull request|ticket|PEP|RFC|ISO|ADR|port)s? ?$")
 _KEYED_KINDS = {
     "pr": "event",
     "mr": "event",
@@ -45,22 +46,22 @@ _KEYED_KINDS = {
     "port": "host",
 }
 _KEY_REACH = 16
-_PORT = re.compile(r"\d{2,5}$")
-_RELEASE = re.compile(r"\d+(?:\.\d+)+$")
+_PORT = lazy(r"\d{2,5}$")
+_RELEASE = lazy(r"\d+(?:\.\d+)+$")
 _RELEASED = frozenset({"language", "tool", "library", "host"})
-_LANGUAGE_GO = re.compile(
+_LANGUAGE_GO = lazy(
     r"Go(?=\s+(?:\d|SDK|client|daemon|service|code|binary|server|program|module|package|project|version|tests?"
     r"|struct|interface|function|CLI|routine|API|implementation)|[,)]|\s+and\s+[A-Z]|\s*$|/)"
 )
 
-_PLAIN_WORD = re.compile(r"(?<![\w./@:=-])[a-z][a-z0-9]+(?:-[a-z0-9]+)*(?![\w/(=@-]|[.:]\w)")
+_PLAIN_WORD = lazy(r"(?<![\w./@:=-])[a-z][a-z0-9]+(?:-[a-z0-9]+)*(?![\w/(=@-]|[.:]\w)")
 
 MIN_ARROWS = 2
 MAX_STEP_WORDS = 3
-_ARROW = re.compile(r"\s(?:\u2192|->|=>|-->|\u21d2)\s")
-_STEP = re.compile(r"[*_`\"'(]*([A-Za-z][\w.-]*(?: [A-Za-z][\w.-]*)*)[*_`\"')]*[.,;]?$")
-_BEFORE = re.compile(r".*[:(|\u2014]\s*", re.DOTALL)
-_AFTER = re.compile(r"\s*[(|.;,)].*", re.DOTALL)
+_ARROW = lazy(r"\s(?:\u2192|->|=>|-->|\u21d2)\s")
+_STEP = lazy(r"[*_`\"'(]*([A-Za-z][\w.-]*(?: [A-Za-z][\w.-]*)*)[*_`\"')]*[.,;]?$")
+_BEFORE = lazy(r".*[:(|\u2014]\s*", re.DOTALL)
+_AFTER = lazy(r"\s*[(|.;,)].*", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)

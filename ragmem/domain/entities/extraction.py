@@ -1,7 +1,6 @@
 """Extract the entities and relations of a chunk by rule, without a language model."""
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
@@ -18,6 +17,7 @@ from ragmem.domain.text.blocks import MAX_HEADING_CHARS, BlockType
 from ragmem.domain.text.data_lines import without_keys
 from ragmem.domain.text.keywords import keywords
 from ragmem.domain.text.token_types import ENTITY_TYPES, NAME_WEIGHT
+from ragmem.patterns import lazy
 
 __all__ = ["ENTITY_TYPES", "extract", "keywords"]
 
@@ -33,9 +33,9 @@ MAX_DESCRIPTION_CHARS = 300
 MAX_MENTIONS = 24
 """Mentions of one statement that are related to each other; a longer list relates nothing."""
 
-_PLAIN = re.compile(r"(?<![\w./`'\"-])[a-z]{3,}(?![\w/`'\"-]|\.\w)")
+_PLAIN = lazy(r"(?<![\w./`'\"-])[a-z]{3,}(?![\w/`'\"-]|\.\w)")
 
-_FUNCTION_WORD = re.compile(
+_FUNCTION_WORD = lazy(
     r"\b(?:(der|die|das|den|dem|und|nicht|ist|sind|auf|mit|f\u00fcr|von|wird|ein|eine|einen|sich|bei|nach|aus|im|zum|"
     r"zur|wir|nur|noch|oder)|the|and|of|is|are|to|for|with|that|this|on|it|de|la|le|les|el|que|en|van|het|een)\b"
 )

@@ -13,6 +13,7 @@ from ragmem.domain.text.known_names import AMBIGUOUS_NAMES, COMMON_WORDS, KNOWN_
 from ragmem.domain.text.loose_json import LooseJson, parse_loose_json
 from ragmem.domain.text.token_types import ENTITY_TYPES, MAX_NAME_CHARS, MIN_NAME_CHARS
 from ragmem.frozen import dataclass
+from ragmem.patterns import lazy
 
 FALLBACK_TYPE = "concept"
 
@@ -39,7 +40,7 @@ _OTHER_TYPES = {
 }
 """Types of models that the prompt does not list, and the listed types."""
 
-_AROUND = re.compile(
+_AROUND = lazy(
     r"^(?:[\s\"'`,;\u201c\u201d\u2018\u2019]|\*\*)+|(?:[\s\"'`,;:.\u201c\u201d\u2018\u2019]|\*\*)+$"
 )
 """Characters around a name that do not belong to it; a leading dot may belong to it."""

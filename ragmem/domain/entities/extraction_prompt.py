@@ -7,6 +7,7 @@ from typing import Any
 from ragmem.domain.entities.extraction import MAX_DESCRIPTION_CHARS
 from ragmem.domain.model import Chunk, digest
 from ragmem.domain.text.token_types import ENTITY_TYPES, MAX_NAME_CHARS
+from ragmem.patterns import lazy
 
 PROMPT_VERSION = "1"
 """Version of the prompt and schema. A new version means that every text is sent, and paid for, again."""
@@ -83,7 +84,7 @@ max_tokens; providers whose strict mode supports no lengths get the schema witho
 length: Gemini refuses schemas with too many states, and the items of a truncated list are used."""
 
 # Our frame and the role marks of chat templates, which a local tokenizer would interpret.
-_MARKS = re.compile(
+_MARKS = lazy(
     r"<(?=\s*/?\s*(?:text|think|s)\s*>|\||/?(?:start|end)_of_turn>)|\[(?=/?(?:INST|SYSTEM_PROMPT)\])",
     re.IGNORECASE,
 )

@@ -1,9 +1,10 @@
 """Tell the words of a language from those that only a name can be."""
 
-import re
 from collections.abc import Set as AbstractSet
 from functools import cache, lru_cache
 from pathlib import Path
+
+from ragmem.patterns import lazy
 
 VOCABULARY = Path(__file__).parents[2] / "backends/minilm/vocab.txt"
 """The words of the bundled embedder: some 20,000 that English texts use most, a line each."""
@@ -31,7 +32,7 @@ _ENDINGS = tuple(
     "s es d ed r er rs ers ing ings ly able ness less ful ize ized izes izing ization ation ations ion ions "
     "al ally ic ical ive ity ies ied ment ments or ors y".split()
 )
-_SUFFIX = re.compile(
+_SUFFIX = lazy(
     r"(?:tions?|ity|ities|ness|ments?|ous|ive|able|ible|ally|ism|ist|ance|ence|ency|ing|ized|izing|ology|"
     r"ography|[ai]bly|ize|istic|ithic|ial|ical|ional)$"
 )
@@ -40,7 +41,7 @@ _SUFFIX = re.compile(
 _ADVERBS = ("up", "out", "off", "in", "on")
 """Second parts of nouns made of verbs: markup, rollout, plugin."""
 
-_PREFIX = re.compile(r"(?:auto|cross|de|dis|inter|micro|mini|multi|non|over|post|pre|re|sub|super|un|under)")
+_PREFIX = lazy(r"(?:auto|cross|de|dis|inter|micro|mini|multi|non|over|post|pre|re|sub|super|un|under)")
 
 
 @cache

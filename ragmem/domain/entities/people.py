@@ -19,6 +19,7 @@ from ragmem.domain.text.known_names import (
 )
 from ragmem.domain.text.token_types import KNOWN_WEIGHT, WEAK_WEIGHT
 from ragmem.frozen import dataclass
+from ragmem.patterns import lazy
 
 Cells = Sequence[tuple[int, int]]
 """Spans of cells in a row."""
@@ -32,14 +33,12 @@ _REST = rf"(?:['\u2019]{_CAPITAL})?[^\W\d_]+(?:-{_CAPITAL}[^\W\d_]+)*"
 _WORD = rf"(?:(?:al|el)-)?{_CAPITAL}{_REST}"
 _PARTICLES = "(?:van|von)(?: der| den)?|de(?: la| los)?|da|do|dos|das|du|del|della|di|ter|bin"
 _PARTICLE_WORDS = frozenset("van von der den de la los da do dos das du del della di ter bin".split())
-_RUN = re.compile(
+_RUN = lazy(
     rf"{_CAPITAL}(?<![\w@#./$`\\-].){_REST}"
     rf"(?: (?:(?:{_PARTICLES}) )?(?:{_WORD}|{_CAPITAL}\.(?= {_CAPITAL}))){{0,4}}"
     r"(?![\w@(=`]|[./:-]\w)"
 )
-_TITLE_CASE = re.compile(
-    r"(?:al-|el-|Mc|Mac|De|Di|Le|La|[OD]['\u2019])?\w[^\W\d_A-Z]+(?:-\w[^\W\d_A-Z]+)*$|\w\.$"
-)
+_TITLE_CASE = lazy(r"(?:al-|el-|Mc|Mac|De|Di|Le|La|[OD]['\u2019])?\w[^\W\d_A-Z]+(?:-\w[^\W\d_A-Z]+)*$|\w\.$")
 
 _TITLES = frozenset(
     "mr mrs ms dr prof sir herr herrn frau monsieur madame mme mlle señor señora sr sra doña senhor senhora "
@@ -69,7 +68,7 @@ _NEVER_LAST = (
 ) - AMBIGUOUS_GIVEN_NAMES
 
 _CYRILLIC = "\u0400"
-_FAMILY_NAME = re.compile(
+_FAMILY_NAME = lazy(
     "(?:ов|ова|ев|ева|ёв|ёва|ин|ина|ын|ына|кий|кая|ко|ук|юк|ич|вна|чна|ян|дзе|ли|ий|ц|ль|ан|он|"
     "\u043d\u0435\u0440)$"
 )
@@ -84,11 +83,11 @@ _ROLES = (
     r"verantwortlich(?:er?)?|ansprechpartner(?:in)?|entwickler(?:in)?|auteure?s?|responsable|collègue|"
     r"compañer[oa]|colega|responsável|desenvolvedora?|desarrolladora?|développeu(?:r|se)|автор|коллега)"
 )
-_ROLE = re.compile(_ROLES, re.IGNORECASE)
-_COLUMN = re.compile(
+_ROLE = lazy(_ROLES, re.IGNORECASE)
+_COLUMN = lazy(
     rf"{_ROLES}|who|people|person|responsible|on[- ]call|(?:decided|reviewed|asked) by", re.IGNORECASE
 )
-_BEFORE = re.compile(
+_BEFORE = lazy(
     r"(?:(?<![\w-])(?:(?:written|authored|reviewed|approved|owned|requested|reported|suggested|proposed|"
     r"signed|signed[ -]off|drafted|filed|merged|maintained|designed|decided|noticed|spotted|diagnosed|"
     r"discovered|"
@@ -103,7 +102,7 @@ _BEFORE = re.compile(
 )
 """What stands before people only: a verb, a role, a label such as Reviewed-by."""
 
-_AFTER = re.compile(
+_AFTER = lazy(
     r"[*_\"')]*,? (?:who )?(?:also |then |already |just |finally |now |once |has |had |have |later )?"
     r"(?:owns?|wrote|writes|approve[ds]|decide[ds]|asked|asks|said|says|review(?:ed|s)|reported|"
     r"suggest(?:ed|s)|"
@@ -123,61 +122,59 @@ _AFTER = re.compile(
 )
 """What people only do, or are."""
 
-_AFTER_GERMAN = re.compile(
+_AFTER_GERMAN = lazy(
     r"[*_\"')]*,? (?:hat|sagte?|meinte?|fragte?|betreut|verantwortet|schrieb|entschied|kümmert|übernimmt|"
     r"leitet|prüfte?)(?!\w)"
 )
 """Verbs that prove no name: in German, two nouns with a capital may stand before them."""
 
-_MAIL = re.compile(r" <(?P<box>[^<>\s@]+)@(?P<host>[^<>\s@]+)>")
-_ROBOT = re.compile(r"(?i)no-?reply|bot\b|agent")
-_CITED = re.compile(rf"(?<!\w)({_WORD})(?= et al\b)")
-_LISTED = re.compile(
-    r"[*_\"')]*(?: \([^()]{1,40}\))?(?:, ?(?:and )?| and | & | und | et | y | e | и )[*_\"'(]*"
-)
-_NOUN = re.compile(r"[*_\"']* ([a-z]+)")
+_MAIL = lazy(r" <(?P<box>[^<>\s@]+)@(?P<host>[^<>\s@]+)>")
+_ROBOT = lazy(r"(?i)no-?reply|bot\b|agent")
+_CITED = lazy(rf"(?<!\w)({_WORD})(?= et al\b)")
+_LISTED = lazy(r"[*_\"')]*(?: \([^()]{1,40}\))?(?:, ?(?:and )?| and | & | und | et | y | e | и )[*_\"'(]*")
+_NOUN = lazy(r"[*_\"']* ([a-z]+)")
 
-_HANDLE = re.compile(r"(?<![\w./`@-])@([A-Za-z][\w-]*[A-Za-z0-9])(?![\w/(@-]|\.\w)")
-_NO_HANDLE = re.compile(
+_HANDLE = lazy(r"(?<![\w./`@-])@([A-Za-z][\w-]*[A-Za-z0-9])(?![\w/(@-]|\.\w)")
+_NO_HANDLE = lazy(
     r"(?i)(?:latest|next|here|channel|everyone|all|team|claude|copilot|codex|cursor|gemini|.*bot)$"
 )
-_TO_HANDLE = re.compile(
+_TO_HANDLE = lazy(
     r"(?i)(?<!\w)(?:by|cc|thanks|thank you|thanks to|ping(?:ed)?|ask(?:ed)?|tell|told|contact|authors?|"
     r"owners?|reviewers?|assignees?|"
     r"maintainers?|contributors?|credits?(?: to)?|assigned to|reported by)\W{0,6}$"
 )
 
-_HONORED = re.compile(r"(?<![一-\u9fff々])[一-\u9fff々]{2,3}(?=さん)")
-_ANYBODY = re.compile("[者員人客屋長母父師手業皆何多方]")
+_HONORED = lazy(r"(?<![一-\u9fff々])[一-\u9fff々]{2,3}(?=さん)")
+_ANYBODY = lazy("[者員人客屋長母父師手業皆何多方]")
 """Signs of words for a role or for everybody, which are honored too."""
 
-_CALLED = re.compile(
+_CALLED = lazy(
     "[王李张刘陈杨黄赵吴周徐孙马朱胡郭林高梁郑罗宋谢唐韩曹许邓萧冯曾程蔡彭潘袁董余苏叶吕魏蒋田杜丁沈姜范]"
     "(?:先生|女士|老师|经理|工程师)"
 )
 """One of the most frequent family names with a title behind it; given names would need a dictionary."""
 
-_OWNED = re.compile(
+_OWNED = lazy(
     r"(?:(?<=\b[Tt]he )|(?<=\b[Oo]ur ))((?:[a-z][a-z0-9-]{2,} ){1,2}(?:services?|pipelines?|servers?|"
     r"gateway|workers?|daemon|dashboards?|database|cluster|api|app|module|library|plugin|exporter|importer|"
     r"parser|scheduler|"
     r"integration|migration|platform|backend|frontend|client|bot))(?![\w-])"
 )
-_NO_THING = re.compile(
+_NO_THING = lazy(
     r"(?:new|old|whole|entire|same|other|first|last|next|main|current|right|wrong|and|for|with|that|of)\b"
 )
 
-_LEGAL_FORM = re.compile(
+_LEGAL_FORM = lazy(
     r"GmbH(?: & Co\. KG)?(?!\w)|Inc\b\.?|Ltd\b\.?|LLC\b|AG\b|S\.A\.(?!\w)|B\.V\.(?!\w)|Corp\b\.?|SARL\b|"
     r"Ltda\b\.?|S\.L\.(?!\w)|KG\b|PLC\b|plc\b|Oy\b"
 )
 _ARTICLES = frozenset("der die das the la le les el los die".split())
-_WORDS_BEFORE = re.compile(rf"(?:{_CAPITAL}[\w&'\u2019-]*,? (?:& )?){{1,4}}$")
-_EMPLOYER = re.compile(
+_WORDS_BEFORE = lazy(rf"(?:{_CAPITAL}[\w&'\u2019-]*,? (?:& )?){{1,4}}$")
+_EMPLOYER = lazy(
     r" (?:at|for|by|bei|für|chez|en|na|customer|client|vendor|employer) "
     r"(?P<name>[A-Z][\w&-]+(?: [A-Z][\w&-]+){0,2})(?!\w)"
 )
-_EMPLOYED = re.compile(
+_EMPLOYED = lazy(
     r"(?:(?<!\w)(?:work(?:s|ed|ing)?|employed|interned|hired|engineers?|developers?|CTO|CEO|CFO|founder|"
     r"intern|"
     r"job|role|position|interview(?:ed)?|application|offer|folks|colleagues) (?:at|for|by)|arbeitet (?:bei|"

@@ -1,6 +1,5 @@
 """Detect the runs of capitalized words that are surely names."""
 
-import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
@@ -15,6 +14,7 @@ from ragmem.domain.text.token_types import (
     WEAK_WEIGHT,
 )
 from ragmem.frozen import dataclass
+from ragmem.patterns import lazy
 
 MAX_NAME_WORDS = 4
 """Maximum words of a name; a longer run of capitalized words is a title."""
@@ -27,11 +27,11 @@ _NAMED_BY_KIND = frozenset({"tool", "library", "service", "protocol", "dataset"}
 
 _TITLE_SHARE = 0.7
 _LISTED = 2
-_ACTS = re.compile(r" (?:is|was|has|can|will|does|[a-z]{3,}[^s]s) ")
-_ENGLISH = re.compile(r" (?:the|is|and|of|with|from|to|on|by|an?) ")
+_ACTS = lazy(r" (?:is|was|has|can|will|does|[a-z]{3,}[^s]s) ")
+_ENGLISH = lazy(r" (?:the|is|and|of|with|from|to|on|by|an?) ")
 _SENTENCES = frozenset((BlockType.PARAGRAPH, BlockType.ITEM))
-_GOES_ON = re.compile(r" [a-z]")
-_HYPHENATED = re.compile(r"-[a-z]")
+_GOES_ON = lazy(r" [a-z]")
+_HYPHENATED = lazy(r"-[a-z]")
 _INSIDE_MARKS = ",;&)%'\u2019/$"
 
 Named = tuple[int, int, str, str, float]

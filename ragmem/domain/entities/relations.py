@@ -1,6 +1,5 @@
 """Relate the mentions of one statement: by verb, definition, bracket, column, arrow or proximity."""
 
-import re
 from collections.abc import Iterator, Sequence
 from itertools import chain, pairwise, product
 
@@ -9,6 +8,7 @@ from ragmem.domain.entities.statements import Statement
 from ragmem.domain.entities.verbs import verb_in
 from ragmem.domain.text.blocks import BlockType
 from ragmem.frozen import dataclass
+from ragmem.patterns import lazy
 
 VERB_WEIGHT = 1.0
 DEFINITION_WEIGHT = 0.8
@@ -26,31 +26,31 @@ MAX_GAP_CHARS = 90
 MAX_LISTED = 8
 """Maximum members of one list to which a verb applies."""
 
-_LIST_GAP = re.compile(
+_LIST_GAP = lazy(
     r"[\s`*_\"')\]]*(?:\([^()]{0,24}\))?[\s`*_\"']*(?:[,/&+]|,? ?\b(?:and|or|nor|plus)\b)+"
     r"[\s`*_\"'(\[]*(?:the |an? )?[`*\"']*$"
 )
-_DEFINES = re.compile(
+_DEFINES = lazy(
     r"[`*_)\]\s]*(?:[a-z]+ ){0,2}(?:[a-z]+)?[`*_)\]\s]*(?:\([^()]{0,60}\))?[`*_\s]*"
     r"(?::|\u2014|\u2013| - |=)(?:[\s*`\"']|$)"
 )
 _BEFORE_TERM = " -*+`_[(#0123456789."
-_CLAUSE = re.compile(r"[.;!?](?:\s|$)|\|")
-_ARROW = re.compile(r"\s*[`*\"')]*\s*(?:\([^()]{0,40}\))?\s*(?:\u2192|->|=>|-->|\u21d2)\s*[`*\"'(]*$")
-_AGAIN = re.compile(r"[\s`*)\"']*(?:,|;|\band\b|\bthen\b|\bbut\b|, )\s*(?:and |then |but |also )*\w+")
-_VALUE_GAP = re.compile(r"[\"'`]?[ =:][ =]?[\"'`]?$")
-_EXPLAINS = re.compile(r"\s[\u2014\u2013]\s|:\s")
-_ON = re.compile(r"[`*_\"')]* (?:on|at) (?:(?:the|our|my|a|host|machine|server) )*[`*_\"'(]*$")
+_CLAUSE = lazy(r"[.;!?](?:\s|$)|\|")
+_ARROW = lazy(r"\s*[`*\"')]*\s*(?:\([^()]{0,40}\))?\s*(?:\u2192|->|=>|-->|\u21d2)\s*[`*\"'(]*$")
+_AGAIN = lazy(r"[\s`*)\"']*(?:,|;|\band\b|\bthen\b|\bbut\b|, )\s*(?:and |then |but |also )*\w+")
+_VALUE_GAP = lazy(r"[\"'`]?[ =:][ =]?[\"'`]?$")
+_EXPLAINS = lazy(r"\s[\u2014\u2013]\s|:\s")
+_ON = lazy(r"[`*_\"')]* (?:on|at) (?:(?:the|our|my|a|host|machine|server) )*[`*_\"'(]*$")
 _AT_WORK = frozenset({"serves", "uses", "stores", "contains", "returns", "supports"})
 """What is done on a host by the subject of the sentence: X serves Y on Z."""
 
-_CLAUSE_BEGINS = re.compile(
+_CLAUSE_BEGINS = lazy(
     r"[`*_\"')]* (?:runs?|serves?|uses?|is|are|was|has|calls?|stores?|needs?|exposes|listens|requires|"
     r"handles|owns|built|wrote|leads|said|asked|approved|reviewed|maintains|decided)\b"
 )
-_JOINS = re.compile(r",? (?:and|but|while) [`*\"']*$")
-_SEMICOLON = re.compile(r"[`*_\"')]*; ?[`*_\"'(]*$")
-_ADJACENT = re.compile(r"(?:['\u2019]s)?[ `*]{1,3}$")
+_JOINS = lazy(r",? (?:and|but|while) [`*\"']*$")
+_SEMICOLON = lazy(r"[`*_\"')]*; ?[`*_\"'(]*$")
+_ADJACENT = lazy(r"(?:['\u2019]s)?[ `*]{1,3}$")
 
 
 @dataclass(frozen=True, slots=True)

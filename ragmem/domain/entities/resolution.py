@@ -12,6 +12,7 @@ from functools import lru_cache
 from ragmem.domain.model import Entity, Extraction, Relation
 from ragmem.domain.text.known_names import AMBIGUOUS_NAMES, COMMON_WORDS, KNOWN_NAMES
 from ragmem.frozen import dataclass
+from ragmem.patterns import lazy
 
 MAX_PATHS = 100
 """Maximum paths with the same last part that are resolved; more of them are ambiguous."""
@@ -35,15 +36,15 @@ _FAMILIES: Mapping[str, str] = {
 
 _HAVE_PLURALS = frozenset({WEAK, "protocol", "dataset"})
 
-_SEPARATORS = re.compile(r"(?<=\d)[\s_-]+(?=\d)|[\s_-]+")
-_INNER_CAPITAL = re.compile(r"[a-z0-9][A-Z]")
-_ACRONYM = re.compile(r"[A-Z]{2,5}$")
-_ACRONYMS = re.compile(r"([A-Z]{2,5})s$")
-_LOWER_IDENTIFIER = re.compile(r"[a-z][a-z0-9]*(?:[_-][a-z0-9]+)*$")
-_NOUNS = re.compile(r"(?:tion|sion|ment|ing|ure|age|gent|tor)s$")
-_PLURAL = re.compile(r"..[^aiosu]s$")
+_SEPARATORS = lazy(r"(?<=\d)[\s_-]+(?=\d)|[\s_-]+")
+_INNER_CAPITAL = lazy(r"[a-z0-9][A-Z]")
+_ACRONYM = lazy(r"[A-Z]{2,5}$")
+_ACRONYMS = lazy(r"([A-Z]{2,5})s$")
+_LOWER_IDENTIFIER = lazy(r"[a-z][a-z0-9]*(?:[_-][a-z0-9]+)*$")
+_NOUNS = lazy(r"(?:tion|sion|ment|ing|ure|age|gent|tor)s$")
+_PLURAL = lazy(r"..[^aiosu]s$")
 _PLURALS_IN_ES = ("sses", "xes", "ches", "shes")
-_BEGINNING = re.compile(r"^(?:\.{0,2}/)+")
+_BEGINNING = lazy(r"^(?:\.{0,2}/)+")
 _PATTERN_MARKS = frozenset("*{}<>$?[]")
 
 _SHORTEST = 3

@@ -1,19 +1,19 @@
 """Track the context above a statement: its heading, its parent item, the line before its list."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ragmem.domain.entities.entities import Mention
 from ragmem.domain.entities.statements import Statement
 from ragmem.domain.text.blocks import BlockType
+from ragmem.patterns import lazy
 
-_REFERS_BACK = re.compile(r"(?:This|It|That|These|They|Its|Must|Should|Can|Has|Uses?|The [a-z]+)\b")
+_REFERS_BACK = lazy(r"(?:This|It|That|These|They|Its|Must|Should|Can|Has|Uses?|The [a-z]+)\b")
 _GENERAL = frozenset({"language", "protocol", "host", "organization"})
 """A heading may name these types without being about them: "Python setup" is not about Python."""
 
-_LABELS = re.compile(r"[*_`]*:")
-_LEADING = re.compile(
+_LABELS = lazy(r"[*_`]*:")
+_LEADING = lazy(
     r"(?:[-*+]|\d{1,4}[.)])?\s*(?:\[[ xX]\]\s*)?[*_`\"'(]*(?:(?:[Tt]he|[Aa]n?|[Oo]ur|[Nn]ew)\s+)?[*_`\"'(]*$"
 )
 

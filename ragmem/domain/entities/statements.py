@@ -1,6 +1,5 @@
 """Split a text into statements, each with its position in the structure of the text."""
 
-import re
 from collections.abc import Iterator
 from itertools import zip_longest
 
@@ -8,15 +7,16 @@ from ragmem.domain.text.blocks import Block, BlockType, blocks, lines, statement
 from ragmem.domain.text.data_lines import is_data, records
 from ragmem.domain.text.token_types import COMMANDS
 from ragmem.frozen import dataclass
+from ragmem.patterns import lazy
 
 MAX_STATEMENT_CHARS = 2000
 """A longer statement is generated text; only its beginning is read."""
 
-_LABEL_LINE = re.compile(r"[ \t]*(?:\*\*[^*\n]{1,80}\*\*|\u2192|=>|[A-Z][\w ]{0,30}: |[a-z_]{2,20}: )")
-_COMMAND_LINE = re.compile(r"[a-z][\w.-]* [a-z][\w:.-]*(?: [\w:.@/=-]+){0,4}$")
-_FENCE_OPEN = re.compile(r"[ \t>*+-]*(?:`{3,}|~{3,})[ \t]*([\w+-]*)")
-_KEY = re.compile(r"[a-z][a-z0-9_]*$")
-_CELL = re.compile(r"`[^`]*`|(\\\|)|(\|)")
+_LABEL_LINE = lazy(r"[ \t]*(?:\*\*[^*\n]{1,80}\*\*|\u2192|=>|[A-Z][\w ]{0,30}: |[a-z_]{2,20}: )")
+_COMMAND_LINE = lazy(r"[a-z][\w.-]* [a-z][\w:.-]*(?: [\w:.@/=-]+){0,4}$")
+_FENCE_OPEN = lazy(r"[ \t>*+-]*(?:`{3,}|~{3,})[ \t]*([\w+-]*)")
+_KEY = lazy(r"[a-z][a-z0-9_]*$")
+_CELL = lazy(r"`[^`]*`|(\\\|)|(\|)")
 _SHELLS = frozenset({"bash", "sh", "shell", "zsh", "console", "fish", "terminal"})
 _PLAIN_FENCES = frozenset({"", "text", "txt"})
 

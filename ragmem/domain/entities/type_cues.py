@@ -3,21 +3,20 @@
 import re
 
 from ragmem.domain.text.known_names import KIND_NOUNS
+from ragmem.patterns import lazy
 
 _UNSURE = frozenset({"concept", "symbol", "tool", "organization", "service", "config", "file"})
-_NEXT = re.compile(r"[`*_\"')]*\s+(?:[a-z]+-)?([A-Za-z]+)")
-_HUMPS = re.compile(r"[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]*[A-Z]?){1}$|[a-z][A-Z][A-Za-z]+$")
-_CLASSLIKE = re.compile(
+_NEXT = lazy(r"[`*_\"')]*\s+(?:[a-z]+-)?([A-Za-z]+)")
+_HUMPS = lazy(r"[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]*[A-Z]?){1}$|[a-z][A-Z][A-Za-z]+$")
+_CLASSLIKE = lazy(
     r"(?:Factory|Config|Manager|Parser|Builder|Handler|Spec|Driver|Processor|Renderer|Provider|Adapter|Store|"
     r"Controller|Node|Schema|Service|Client|Server|Type|State|Model|View|Context|Component|Listener|Logger|"
     r"Selector|Request|Response|Result|Options|Params|Props|Info|Data|Item|List|Map|Set|Id|Name|Key|Error|"
     r"Mode|Router|Registry|Scheduler|Engine|Test|Tests|Loader|Writer|Reader|Table|Index|Cache|Queue)$"
 )
-_MOMENT = re.compile(
-    r"(?:Start|Stop|End|Submit|ToolUse|Compact|Created|Updated|Deleted|Changed|Notification)$"
-)
-_COLLECTION = re.compile(r"_(?:\w*[A-RT-Z]S|MATRIX|MAP|LIST|SET|TABLE|REGISTRY|SCHEMA|PATTERN|REGEX|RE)$")
-_DEFINED = re.compile(
+_MOMENT = lazy(r"(?:Start|Stop|End|Submit|ToolUse|Compact|Created|Updated|Deleted|Changed|Notification)$")
+_COLLECTION = lazy(r"_(?:\w*[A-RT-Z]S|MATRIX|MAP|LIST|SET|TABLE|REGISTRY|SCHEMA|PATTERN|REGEX|RE)$")
+_DEFINED = lazy(
     r"[`*_\"')]*\s*(?:\u2014|\u2013|-|:|is|are)\s+(?:an?\s+|the\s+)?"
     r"((?:[A-Za-z][\w-]*[ /]){0,4}[A-Za-z][\w-]*)"
 )

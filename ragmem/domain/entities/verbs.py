@@ -2,6 +2,8 @@
 
 import re
 
+from ragmem.patterns import lazy
+
 _ACTIVE = {
     "uses": r"us(?:es?|ed|ing)|leverag(?:es?|ing)|utiliz(?:es?|ing)",
     "depends on": r"depends? on|relies on|rely on|requir(?:es?|ing)|needs?",
@@ -74,12 +76,12 @@ def _verb_pattern(verbs: dict[str, str], prefix: str) -> str:
 
 
 _TO_BE = r"(?:(?:is|are|was|were|be|been|being|get|gets|got) (?:\w+ly )?)?"
-_VERB = re.compile(
+_VERB = lazy(
     rf"(?<![\w-])(?:{_TO_BE}(?:{_verb_pattern(_PASSIVE, 'p')}|{_verb_pattern(_FIXED, 'f')})"
     rf"|{_verb_pattern(_ACTIVE, 'a')})(?![\w-])",
     re.IGNORECASE,
 )
-_PREPOSITION = re.compile(rf"(?<![\w-])(?:{_verb_pattern(_WEAK, 'w')})(?![\w-])", re.IGNORECASE)
+_PREPOSITION = lazy(rf"(?<![\w-])(?:{_verb_pattern(_WEAK, 'w')})(?![\w-])", re.IGNORECASE)
 _NAMES = {
     **{f"a{at}": (name, False) for at, name in enumerate(_ACTIVE)},
     **{f"p{at}": (name, True) for at, name in enumerate(_PASSIVE)},
@@ -89,8 +91,8 @@ _NAMES = {
 MAX_PREPOSITION_CHARS = 45
 """A preposition further from its name belongs to another word."""
 
-_DASH = re.compile(r"\s[\u2014\u2013-]\s|[()]")
-_NEGATION = re.compile(
+_DASH = lazy(r"\s[\u2014\u2013-]\s|[()]")
+_NEGATION = lazy(
     r"\b(?:not|never|no longer|doesn't|don't|didn't|isn't|can't|cannot|won't|without)\b", re.IGNORECASE
 )
 

@@ -5,24 +5,25 @@ from collections.abc import Iterator
 
 from ragmem.domain.injection.memory_frame import FIRST_WORDS, FRAME_TAG, SUFFIX
 from ragmem.domain.secrets.private import remove_spans
+from ragmem.patterns import lazy
 
 _LESS, _MORE = r"(?:<|&lt;|\\u003c|%3C)", r"(?:>|&gt;|\\u003e|%3E)"
-_TAG = re.compile(
+_TAG = lazy(
     rf"{_LESS}(?P<close>\\?/|%2F)?\s{{0,4}}{FRAME_TAG}(?P<suffix>{SUFFIX})?\s{{0,4}}{_MORE}", re.IGNORECASE
 )
 """A tag of the frame as text, or with the escapes of JSON, HTML and URLs."""
 
 _FILLING = r"(?:[\s>|*#\"'`\\-]|\\[nrt]){0,40}"
-_OPENED = re.compile(rf"{_FILLING}{re.escape(FIRST_WORDS)}|[ \t\r]*(?:\n|\\n|\Z)")
+_OPENED = lazy(rf"{_FILLING}{re.escape(FIRST_WORDS)}|[ \t\r]*(?:\n|\\n|\Z)")
 """The text after the opening tag of a block: its first words, or the end of the line."""
 
-_FIRST_WORDS = re.compile(rf"{_FILLING}{re.escape(FIRST_WORDS)}")
-_ENTRY = re.compile(
+_FIRST_WORDS = lazy(rf"{_FILLING}{re.escape(FIRST_WORDS)}")
+_ENTRY = lazy(
     r"(?:^|(?<=\\n))[ \t>|*#\"'`-]{0,16}\[[a-z2-7]{12}\] \d{4}-\d\d-\d\d [a-z][\w-]{1,40}", re.MULTILINE
 )
 """The line above a memory in a block; it identifies a block without its beginning."""
 
-_MARKS = re.compile(r"[ \t>|]*")
+_MARKS = lazy(r"[ \t>|]*")
 
 
 def without_injections(text: str) -> str:

@@ -4,17 +4,18 @@ import re
 from collections.abc import Iterator, Sequence
 
 from ragmem.frozen import dataclass
+from ragmem.patterns import lazy
 
 BEGIN = "<!-- BEGIN ragmem: written by `ragmem refresh`, what you change in here is lost -->"
 END = "<!-- END ragmem -->"
 
 _MARK = "ragmem"
-_BEGIN = re.compile(r"[ \t]*<!--[ \t]*BEGIN[ \t]+ragmem\b[^\n]*-->[ \t]*")
-_END = re.compile(r"[ \t]*<!--[ \t]*END[ \t]+ragmem\b[^\n]*-->[ \t]*")
-_FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
+_BEGIN = lazy(r"[ \t]*<!--[ \t]*BEGIN[ \t]+ragmem\b[^\n]*-->[ \t]*")
+_END = lazy(r"[ \t]*<!--[ \t]*END[ \t]+ragmem\b[^\n]*-->[ \t]*")
+_FENCE = lazy(r"[ \t]*(`{3,}|~{3,})")
 _AS_SHOWN = r"^[ \t>|\d:\u2192-]{0,16}"
 """The prefix of lines that are quoted or shown with line numbers."""
-_SHOWN = re.compile(
+_SHOWN = lazy(
     rf"{_AS_SHOWN}<!--[ \t]*BEGIN[ \t]+ragmem\b[^\n]*-->[ \t]*\r?\n"
     rf"(?:(?!{_AS_SHOWN}<!--[ \t]*(?:BEGIN|END)[ \t]+ragmem\b)[^\n]*\n)*?"
     rf"{_AS_SHOWN}<!--[ \t]*END[ \t]+ragmem\b[^\n]*-->[ \t]*(?:\r?\n|\Z)",

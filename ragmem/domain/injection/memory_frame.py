@@ -11,6 +11,8 @@ import unicodedata
 from collections.abc import Iterator
 from functools import cache
 
+from ragmem.patterns import lazy
+
 FRAME_TAG = "ragmem-memory"
 """The tag around injected text; text within it is never stored again."""
 
@@ -70,17 +72,17 @@ def _name_pattern(name: str) -> str:
 
 # Assistants wrap the output of hooks in this tag. At least one character separates its words, because
 # SystemReminder is a name in a program.
-_REMINDER = re.compile(rf"{_name_pattern('system')}\0{{1,16}}{_name_pattern('reminder')}")
+_REMINDER = lazy(rf"{_name_pattern('system')}\0{{1,16}}{_name_pattern('reminder')}")
 # Of a bracket as HTML, JSON or URL escape (&lt; &#60; \\u003c %3C) only letters and digits are left.
-_OPENERS = re.compile(r"<|(?<![a-z])it|6o|3c")
+_OPENERS = lazy(r"<|(?<![a-z])it|6o|3c")
 _ESCAPES = {
-    "it": re.compile(r"&\Z"),
-    "6o": re.compile(r"&#0*\Z"),
-    "3c": re.compile(r"(?:%|\\u00|\\x|&#x0*)\Z", re.IGNORECASE),
+    "it": lazy(r"&\Z"),
+    "6o": lazy(r"&#0*\Z"),
+    "3c": lazy(r"(?:%|\\u00|\\x|&#x0*)\Z", re.IGNORECASE),
 }
 _SLASHES = frozenset("/\u2044\u2215\u29f8\uff0f")
 _ESCAPE = "\\"
-_ENDS = re.compile(r"[\s/]*(?:[>\uff1e\u203a\u276f\u27e9\u3009\u300b]|&gt|&#|%3e|\\u003e)", re.IGNORECASE)
+_ENDS = lazy(r"[\s/]*(?:[>\uff1e\u203a\u276f\u27e9\u3009\u300b]|&gt|&#|%3e|\\u003e)", re.IGNORECASE)
 
 
 @cache

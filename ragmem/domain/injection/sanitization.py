@@ -1,6 +1,5 @@
 """Remove what must not be stored from a text: secrets, private blocks and injected memory."""
 
-import re
 from collections.abc import Sequence
 
 from ragmem.domain.injection.injection_removal import without_injections
@@ -8,8 +7,9 @@ from ragmem.domain.injection.memory_block import without_block
 from ragmem.domain.secrets.marks import mark
 from ragmem.domain.secrets.private import without_private
 from ragmem.domain.secrets.redaction import MOST_PASSES, Redactor
+from ragmem.patterns import lazy
 
-_PART = re.compile(r"[^\s\"'`,;|()<>\[\]]{6,}")
+_PART = lazy(r"[^\s\"'`,;|()<>\[\]]{6,}")
 """A word that identifies a part of a secret; shorter ones are too common."""
 
 

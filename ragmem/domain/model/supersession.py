@@ -1,6 +1,5 @@
 """Resolve which memories replace others, as their metadata declare, and apply it to matches."""
 
-import re
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -9,11 +8,12 @@ from itertools import chain
 
 from ragmem.domain.model import Match, Memory, PreviousVersion, Supersession
 from ragmem.domain.model.document_place import LOCATOR, is_of_document
+from ragmem.patterns import lazy
 
 REPLACES = ("supersedes", "replaces", "obsoletes")
 REPLACED_BY = ("superseded_by", "superseded-by", "replaced_by", "replaced-by", "obsoleted_by")
-_NAME = re.compile(r"[^\s,;\[\]\"']+")
-_ENDING = re.compile(r"\.[A-Za-z]\w*$")
+_NAME = lazy(r"[^\s,;\[\]\"']+")
+_ENDING = lazy(r"\.[A-Za-z]\w*$")
 DECLARED = "declared"
 """The rule of a declaration in a memory."""
 

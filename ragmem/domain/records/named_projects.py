@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from ragmem.frozen import dataclass
+from ragmem.patterns import lazy
 
 NAME_KEYS = ("project", "project_name", "repo", "repository", "git_repo", "git_remote")
 FOLDER_KEYS = tuple(
@@ -23,17 +24,17 @@ MOST_CHARS = 400_000
 
 MOST_VALUE = 300
 
-_LINE = re.compile(
+_LINE = lazy(
     r"[\s>*_#|\-+]{0,12}(project|repo(?:sitory)?|work(?:ing)?[ _-]?dir(?:ectory)?|working folder|cwd)"
     r"[*_`\s]{0,6}[:|][*_`\s:|]{0,8}(\S.*)",
     re.IGNORECASE,
 )
-_FENCE = re.compile(r"\s{0,3}(?:```|~~~)")
-_LINK = re.compile(r"\[([^\]]+)\]\([^)]*\)")
-_REST = re.compile(r"\s+(?:[-\u2013\u2014(|,;].*)$|[,;|].*$")
-_NAME = re.compile(r"[\w@~./:][\w@~./:+ -]{0,120}")
-_PATH = re.compile(r"(?<![\w.~/\\:-])(?:~|/)[^\s\"'`<>|*?()\[\]{},;:$\\]*[^\s\"'`<>|*?()\[\]{},;:$\\.]")
-_ADDRESS = re.compile(r"(?:\b(?:https?|ssh|git)://|\bgit@)[^\s\"'`<>|()\[\]{},;]+", re.IGNORECASE)
+_FENCE = lazy(r"\s{0,3}(?:```|~~~)")
+_LINK = lazy(r"\[([^\]]+)\]\([^)]*\)")
+_REST = lazy(r"\s+(?:[-\u2013\u2014(|,;].*)$|[,;|].*$")
+_NAME = lazy(r"[\w@~./:][\w@~./:+ -]{0,120}")
+_PATH = lazy(r"(?<![\w.~/\\:-])(?:~|/)[^\s\"'`<>|*?()\[\]{},;:$\\]*[^\s\"'`<>|*?()\[\]{},;:$\\.]")
+_ADDRESS = lazy(r"(?:\b(?:https?|ssh|git)://|\bgit@)[^\s\"'`<>|()\[\]{},;]+", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from ragmem.domain.retrieval.date_words import (
     SPANISH_WEEKEND,
 )
 from ragmem.domain.text.language import ENGLISH, detect
+from ragmem.patterns import lazy
 
 _UNITS = {
     "minute": "minute", "minuten": "minute", "stunde": "hour", "stunden": "hour", "tag": "day", "tage": "day",
@@ -81,7 +82,7 @@ _IN_A_MONTH = "(?:" + "|".join(
 ) + ")"  # fmt: skip
 """The text before the name of a month that has other meanings."""
 
-_HINT = re.compile(
+_HINT = lazy(
     rf"\b(?:vor)?gestern\b|\bheute\b|\b(?:avant-)?hier\b|aujourd|\buhr\b|\d\s?h\b|\d\s?h\d\d|\bkw\s?\d|\bsoir\b"
     rf"|(?:letzte|vergangene|voriger?|vorletzte|diese)[nrsm]?\s|derni[eè]re?s?\b|\b(?:cet?|cette)\s"
     rf"|\b(?:{'|'.join([*WEEKDAYS, *MONTHS, *_SEASONS])})|\b\d\d?\.\s?(?:woche|kalenderwoche|quartal)"
@@ -103,9 +104,9 @@ _STARTS = frozenset(
 )
 """The first letters of the words of dates; few English words begin with them."""
 
-_START = re.compile(r"\b[^\W\d_]{2,3}")
-_SINCE = re.compile(r"\b(?:desde|hasta|sinds|vanaf)\s", re.IGNORECASE)
-_OTHER_SCRIPT = re.compile("[\u0430-\u044f\u0451\u3040-\u30ff\u3400-\u9fff]", re.IGNORECASE)
+_START = lazy(r"\b[^\W\d_]{2,3}")
+_SINCE = lazy(r"\b(?:desde|hasta|sinds|vanaf)\s", re.IGNORECASE)
+_OTHER_SCRIPT = lazy("[\u0430-\u044f\u0451\u3040-\u30ff\u3400-\u9fff]", re.IGNORECASE)
 
 
 def has_hint(text: str) -> bool:

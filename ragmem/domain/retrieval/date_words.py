@@ -3,6 +3,8 @@
 import re
 from functools import cache
 
+from ragmem.patterns import lazy
+
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 NUMBERS = {
@@ -149,7 +151,7 @@ def date_pattern() -> re.Pattern[str]:
     return re.compile(_BEFORE + "(?:" + "|".join(f"(?P<{name}>{form})" for name, form in FORMS.items()) + ")")
 
 
-HINT = re.compile(
+HINT = lazy(
     r"(?:19|20)\d\d|\d\d?(?:st|nd|rd|th)?\s|q[1-4]\b|\b(?:ago|back|last|past|previous|this|current|today|tonight)\b"
     rf"|yesterday|day\b|week|\b{_MONTH}|\b{_SEASON}\b|quarter"
     r"|\d:\d\d|\d\s?[ap]\.?m\b|\b(?:midday|midnight|noon|cw|kw|wk)\b|o['\u2019]?clock"
@@ -215,7 +217,7 @@ FOLLOWS = (
 ENDS = r"\s{0,3}[?.!]{0,3}\s{0,3}$"
 ONWARDS = r"\s{1,3}(?:on|onwards?|(?:until|till|to)\s{1,3}(?:now|today))\b"
 
-SPANISH_WEEKEND = re.compile(r"\bfin(?=(?:es)?\sde\ssemana\b)", re.IGNORECASE)
+SPANISH_WEEKEND = lazy(r"\bfin(?=(?:es)?\sde\ssemana\b)", re.IGNORECASE)
 """A word that tells of English to the detection of languages, in a phrase that is Spanish."""
 
 ENGLISH_MONTH = "(?:January|February|March|April|May|June|July|August|September|October|November|December)"

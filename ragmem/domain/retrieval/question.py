@@ -11,6 +11,7 @@ from ragmem.domain.text.language import ENGLISH, detect, function_words
 from ragmem.domain.text.spans import Span, time_match
 from ragmem.domain.text.words import fold_words
 from ragmem.frozen import dataclass
+from ragmem.patterns import lazy
 
 __all__ = ["Query", "parse", "time_match"]
 
@@ -30,30 +31,30 @@ _PAIRS = "|".join(
     rf"{first}({_BETWEEN}+){last}"
     for first, last in (('"', '"'), ("[\u201c\u201e\u201f]", "[\u201c\u201d]"), ("\u00ab", "\u00bb"))
 )
-_PHRASE = re.compile(rf"(?P<minus>(?<!\S)-)?(?:{_PAIRS})")
-_SINGLE = re.compile(r"(?<![^\s(])\u2018([^\u2018\u2019\n]+)\u2019(?!\w)")
-_SYNTAX = re.compile(f"[`\u2018{_QUOTES}]|(?<!\\S)-")
-_LONE_QUOTE = re.compile(f"[{_QUOTES}]")
-_DASHES = re.compile(r"(?<!\S)-+|-+(?!\S)")
-_EXCLUDED = re.compile(r"(?<!\S)-([^\W\d_]\w+(?:[.'\u2019-]\w+)*)[,.;:!?]*(?!\S)")
-_CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]+`", re.DOTALL)
+_PHRASE = lazy(rf"(?P<minus>(?<!\S)-)?(?:{_PAIRS})")
+_SINGLE = lazy(r"(?<![^\s(])\u2018([^\u2018\u2019\n]+)\u2019(?!\w)")
+_SYNTAX = lazy(f"[`\u2018{_QUOTES}]|(?<!\\S)-")
+_LONE_QUOTE = lazy(f"[{_QUOTES}]")
+_DASHES = lazy(r"(?<!\S)-+|-+(?!\S)")
+_EXCLUDED = lazy(r"(?<!\S)-([^\W\d_]\w+(?:[.'\u2019-]\w+)*)[,.;:!?]*(?!\S)")
+_CODE = lazy(r"```.*?(?:```|\Z)|`[^`\n]+`", re.DOTALL)
 _MASK = 0xE000
 """The first character of Unicode's private area; it replaces a piece of code while syntax is parsed."""
 
-_MASKS = re.compile("[\ue000-\uf8ff]")
+_MASKS = lazy("[\ue000-\uf8ff]")
 _LONG_OPTIONS = frozenset("find java javac gcc clang go terraform openssl ffmpeg tar ls rm".split())
 """Commands whose options are words after a single dash."""
 
 _OPTION_CHARS = 3
-_BLANKS = re.compile(r"[ \t]{2,}")
-_WORD = re.compile(r"[^\W_]\w*(?:['\u2019.-]\w+)*")
+_BLANKS = lazy(r"[ \t]{2,}")
+_WORD = lazy(r"[^\W_]\w*(?:['\u2019.-]\w+)*")
 
-_COMMIT = re.compile(r"\b(?=[a-f]*[0-9])(?=[0-9]*[a-f])[0-9a-f]{7,40}\b")
+_COMMIT = lazy(r"\b(?=[a-f]*[0-9])(?=[0-9]*[a-f])[0-9a-f]{7,40}\b")
 """The hash of a commit or its prefix, with letters and digits."""
 
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
+_SENTENCE_END = lazy(r"(?<=[.!?])\s+|\n+")
 
-_ERROR_LINE = re.compile(
+_ERROR_LINE = lazy(
     r"^[ \t]*Traceback \(most recent call last\)"
     r"|^[ \t]*File \W?[^\n]{1,200}, line \d+"
     r"|^[ \t]*at [^\n]{1,200}:\d+(?::\d+)?\)?[ \t]*$"  # JavaScript and Java
@@ -67,7 +68,7 @@ _ERROR_LINE = re.compile(
     re.MULTILINE,
 )
 
-_HISTORY = re.compile(
+_HISTORY = lazy(
     # "what is it used to do" asks for a purpose
     r"\b(?P<purpose>(?:is|are|was|were|be|being|been|gets?|got|getting|have|has|had|\w+['\u2019]ve)\b(?:\s\S+){0,4}?\s+used\s+to)\b"
     r"|\bused\s+to\b"
@@ -82,7 +83,7 @@ _HISTORY = re.compile(
     r"|decision|choice|address|job|way|rule|default|behaviou?r)s?\b",
     re.IGNORECASE,
 )
-_NEWEST = re.compile(
+_NEWEST = lazy(
     r"(?<![\w:/.-])(?:latest|newest|currently|most\s+recent(?:ly)?|nowadays|up[\s-]to[\s-]date|(?:right|as\s+of)\s+now"
     r"|these\s+days|at\s+(?:the\s+moment|present)|as\s+of\s+today|(?:compared\s+(?:to|with)|than)\s+today"
     r"|(?<!from )(?<!until )now(?!\s+that\b)"
@@ -91,7 +92,7 @@ _NEWEST = re.compile(
     re.IGNORECASE,
 )
 _HAVE = r"(?:did|do|does|was|were|is|are|will|would|has|have|had|should|can)"
-_WHEN = re.compile(
+_WHEN = lazy(
     rf"(?:^|[.,;:!?]\s*|\b(?:and|or|but|so|since|until|by|about|exactly)\s+)when(?:'s|\u2019s|\s+exactly)?\s+{_HAVE}\b"
     rf"|\bwhen(?:'s|\u2019s)\s|\b(?:tell\s+me|remember|know|remind\s+me|say|ask)\s+when\b"
     r"|\b(?:what|which)\s+(?:exact\s+|specific\s+)?(?:day|date|weekday|week|month|year|season)s?\b"
@@ -100,19 +101,19 @@ _WHEN = re.compile(
     re.IGNORECASE,
 )
 
-_EDITS = re.compile(
+_EDITS = lazy(
     r"\b(?:chang(?:ed?|es|ing)|edit(?:ed|s|ing)?|modif(?:y|ied|ies|ying)|touch(?:ed|es|ing)?|updat(?:ed?|es|ing)"
     r"|rewr(?:ote|itten|ite)|refactor(?:ed|ing)?|renam(?:ed?|ing)|creat(?:ed|ing)|wrote|written"
     r"|work(?:ed|ing)?\s+on|commit(?:s|ted)?)\b",
     re.IGNORECASE,
 )
-_SENTENCE = re.compile(
+_SENTENCE = lazy(
     r"(?:what|who|whose|whom|when|where|which|why|how|is|are|was|were|am|did|do|does|can|could|should|would|will"
     r"|has|have|had|if|tell|show|give|list|explain|find)\b",
     re.IGNORECASE,
 )
 _QUESTION_MARKS = ("?", "\uff1f", "\u061f")
-_INTERROGATIVE = re.compile(
+_INTERROGATIVE = lazy(
     r"(?:what|who|whose|whom|where|which|why|how|is|are|was|were|am|did|does|could|should|would|has|have|had)\b",
     re.IGNORECASE,
 )
@@ -140,7 +141,7 @@ _GENERAL_WORDS_ABROAD = frozenset(
     "сделали сделано написал написала написали писал писала записал записала работал работала "
     "работали заметки записи итоги новости".split()
 )
-_GENERAL_EAST_ASIAN = re.compile(
+_GENERAL_EAST_ASIAN = lazy(
     "(?:发生|發生|什么|什麼|了|过|過|我们|我們|我|做|写|寫|工作|记录|記錄|笔记|筆記|总结|總結|一下|事情|事|哪些|有|的|都|在|是|吗|呢"
     "|怎么|怎麼|新|消息|何|なに|が|を|は|に|も|の|あった|ありました|あり|起きた|起きました|起こった|した|しました|やった|やりました|私|僕|俺"
     "|たち|書いた|書きました|こと|出来事|メモ|ノート|まとめ|か|どんな|でした|です|私達)+"

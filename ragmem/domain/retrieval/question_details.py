@@ -11,10 +11,11 @@ from ragmem.domain.retrieval.question import Query
 from ragmem.domain.text.identifiers import parts
 from ragmem.domain.text.keywords import is_stop_word
 from ragmem.domain.text.words import fold_words
+from ragmem.patterns import lazy
 
-_TOKEN = re.compile(r"[^\W_]+(?:[-_./:@#]+[^\W_]+)*")
-_OPENS = re.compile(r"(?:^|[.!?:\n]\s*)[\"'\u2018\u201c(]*$")
-_DATE = re.compile(
+_TOKEN = lazy(r"[^\W_]+(?:[-_./:@#]+[^\W_]+)*")
+_OPENS = lazy(r"(?:^|[.!?:\n]\s*)[\"'\u2018\u201c(]*$")
+_DATE = lazy(
     r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*|(?:mon|tues|wednes|thurs|fri|satur|sun)day"
     r"|\d{1,2}(?:st|nd|rd|th)?|(?:19|20)\d\d(?:\d{4})?|\d+(?:[-/:]\d+)+|\d{1,2}\.\d{1,2}\.\d{4}",
     re.IGNORECASE,

@@ -9,6 +9,7 @@ from ragmem.domain.retrieval.routing_cues import CUES, Route
 from ragmem.domain.retrieval.routing_words import WORDS
 from ragmem.domain.text.known_names import KNOWN_NAMES
 from ragmem.frozen import dataclass
+from ragmem.patterns import lazy
 
 MAX_READ = 600
 """Maximum characters of a question that are read, half of them from its end; a longer one has pasted text."""
@@ -19,19 +20,19 @@ PRIOR: Mapping[Route, float] = MappingProxyType({Route.KNOWLEDGE: 1.5})
 PASTED = 12.0
 """The weight of a pasted error, more than that of all words in it."""
 
-_QUOTED = re.compile(r"`[^`\n]{1,200}`|\"[^\"\n]{2,200}\"|(?<!\w)'[^'\n]{2,200}'(?!\w)|“[^”\n]{2,200}”")
-_HOST = re.compile(
+_QUOTED = lazy(r"`[^`\n]{1,200}`|\"[^\"\n]{2,200}\"|(?<!\w)'[^'\n]{2,200}'(?!\w)|“[^”\n]{2,200}”")
+_HOST = lazy(
     r"\bhttps?://\S+|\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b|\b[\w-]+(?:\.[\w-]+)*\.(?:com|org|net|dev|local|internal)\b(?!/)",
     re.IGNORECASE,
 )
-_TICKET = re.compile(r"\b(?!CVE-)[A-Z]{2,8}-\d+\b|(?<![\w#])#\d+\b")
-_SYMBOL = re.compile(
+_TICKET = lazy(r"\b(?!CVE-)[A-Z]{2,8}-\d+\b|(?<![\w#])#\d+\b")
+_SYMBOL = lazy(
     r"[\w.:/-]*\w\(\)|\b\w+::[\w:]+|[\w.-]*(?:/[\w.-]+)*/[\w-]+\.[A-Za-z]{1,5}\b|\b\w+\.[A-Za-z]\w+(?:\.\w+)*"
     r"|\b[A-Za-z]\w*_\w+|\b_\w+\b|\b[a-z]+[A-Z]\w*|\b[A-Z][a-z0-9]+[A-Z]\w*"
 )
-_MARKS = re.compile("[`\"'\u201c]")
+_MARKS = lazy("[`\"'\u201c]")
 _ASKED_WHEN = r"when(?! (?:do|did|does|was|were|is|are|will|has|have|should|can)\b)"
-_ASIDE = re.compile(
+_ASIDE = lazy(
     rf"(?<=\w) (?:while|{_ASKED_WHEN}|whenever|if|until|because|so that|so i|so we|as soon as|once"
     r"|before (?:the|an?|it|we|i))\b[^,?]*"
     rf"|^(?:while|if|whenever|once|as soon as|{_ASKED_WHEN})\b[^,?]*,"
@@ -39,8 +40,8 @@ _ASIDE = re.compile(
 """A subordinate clause; the question is not about a state in it."""
 
 _OF_THE_MAIN_CLAUSE = frozenset({Route.OPERATIONAL, Route.EPISODE})
-_CODE_QUOTE = re.compile(r"`[\w.:/()-]+`")
-_ERROR_LINE = re.compile(
+_CODE_QUOTE = lazy(r"`[\w.:/()-]+`")
+_ERROR_LINE = lazy(
     r"^\W*(?:\w+(?:\.\w+)*)?(?:error|exception|fatal|panic|failure|failed|err!?|traceback)\b"
     r"(?:\[\w+\]|\w*)?(?: \(|:|!| [A-Z]{4})|^\s*(?:[\w.]+(?:Error|Exception|Warning|Exit|Interrupt)\b)"
     r"|^\[ERROR\]|^Traceback \(|^\s*File \"|^\s+at [\w.$<]+\(|\bexit (?:status|code) \d"
@@ -48,7 +49,7 @@ _ERROR_LINE = re.compile(
     r"|^(?:bash|zsh|sh|git|make|curl|ssh|docker): |^FAILED |^E  +\w|\bsegmentation fault\b|\bcore dumped\b",
     re.MULTILINE | re.IGNORECASE,
 )
-_ASKS = re.compile(
+_ASKS = lazy(
     r"^\W*(?:who|what|which|where|when|why|how|is|are|was|were|do|does|did|has|have|had|can|could|should)\b"
     r"|^\W*(?:list|show|any)\b",
     re.IGNORECASE,
@@ -139,7 +140,7 @@ def symbols(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name.removesuffix("()") for name in found))
 
 
-_NEWEST = re.compile(r"\b(?:last|latest|most recent(?:ly)?|newest|previous)\b", re.IGNORECASE)
+_NEWEST = lazy(r"\b(?:last|latest|most recent(?:ly)?|newest|previous)\b", re.IGNORECASE)
 
 
 def wants_newest(text: str) -> bool:

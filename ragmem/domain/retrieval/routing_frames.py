@@ -10,6 +10,7 @@ import unicodedata
 from collections.abc import Iterable
 
 from ragmem.frozen import dataclass
+from ragmem.patterns import lazy
 
 MOST_WORDS = 16
 """Maximum words of a question; a longer one does not have these forms."""
@@ -125,9 +126,9 @@ right moment at the en train momentan momento derzeit
 """
 )
 
-_TOKEN = re.compile(r"[\w.:/#'\u2019-]+")
-_ELIDED = re.compile(r"^(?:qu|[cdjlmnst])['\u2019](?=\w{2})", re.IGNORECASE)
-_POSSESSIVE = re.compile(r"['\u2019]s?$")
+_TOKEN = lazy(r"[\w.:/#'\u2019-]+")
+_ELIDED = lazy(r"^(?:qu|[cdjlmnst])['\u2019](?=\w{2})", re.IGNORECASE)
+_POSSESSIVE = lazy(r"['\u2019]s?$")
 _GERMAN = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue"})
 
 

@@ -19,6 +19,7 @@ from ragmem.domain.retrieval.rule_topics import (
 )
 from ragmem.domain.text.words import stem
 from ragmem.frozen import dataclass
+from ragmem.patterns import lazy
 
 MAX_CHARS = 600
 """Characters of a prompt that are read: a longer one tells more than what is to be done."""
@@ -29,7 +30,7 @@ MAX_SENTENCES = 8
 MAX_COMMAND = 4_000
 """Characters of a command line that are read."""
 
-_INTENT = re.compile(
+_INTENT = lazy(
     r"\b(?:(?:i|we)(?:'ll| will|'d like to| would like to| want(?: to)?| need(?: to)?| have to| must"
     r"|(?:'m| am|'re| are)(?: going to| about to)?| plan to)(?: now)?"
     r"|let me|let us|let's|going to|about to|time to|ready to|help me(?: to)?|please"
@@ -41,8 +42,8 @@ _INTENT = re.compile(
     r"|(?:tu )?peux(?:-tu)?|nous (?:allons|voulons|devons)|voy a|vamos a|quiero|queremos|necesitamos"
     r"|puedes|hay que|tengo que)(?=\s)"
 )
-_OPENING = re.compile(r"\W*(?:(?:ok|okay|so|now|then|and|great|good|yes|ja|oui|si)\b\W*)*")
-_NO_INTENT = re.compile(
+_OPENING = lazy(r"\W*(?:(?:ok|okay|so|now|then|and|great|good|yes|ja|oui|si)\b\W*)*")
+_NO_INTENT = lazy(
     r"\W*(?:why|who|whom|whose|when|what(?! should)|where(?! (?:should|shall|can|do i|do we))"
     r"|how(?! (?:do i|do we|should|shall|can|could|to))|which|did|does|has|have (?:i|you|we)|given|was|were"
     r"|is it|explain"
@@ -50,35 +51,35 @@ _NO_INTENT = re.compile(
     r"|weshalb|wann|wer|wo|woher|welche\w*|was|wie (?:viele?|oft|lange)|zeig|pourquoi|quand|qui|ou est|d'ou"
     r"|combien|montre|por que|cuando|quien|donde|cuant\w+|busca|muestra|que)\b"
 )
-_FASTER = re.compile(r"\b(?:faster|quicker|schneller|plus rapide|mas rapido)\b")
-_CALL = re.compile(
+_FASTER = lazy(r"\b(?:faster|quicker|schneller|plus rapide|mas rapido)\b")
+_CALL = lazy(
     r"\b(?:should|shall|do|can) (?:i|we) (?:call|name)\b"
     r"|\bwie soll\w* (?:ich|wir|das|die) .*(?:nennen|heissen)"
 )
-_NEED = re.compile(
+_NEED = lazy(
     r"\b(?:need|want|will|is there|moechte|mochte|wollen|brauchen|faut|veux|quiero|queremos|necesitamos)\b"
 )
 """Markers that a thing may follow instead of what is done: "we need a library"."""
-_TODAY = re.compile(
+_TODAY = lazy(
     r"\b(?:we|i|wir|ich|on|nous)\s+(?=.*\b(?:now|today|tonight|tomorrow|heute|jetzt|morgen"
     r"|ce soir|maintenant|demain|aujourd'hui|hoy|ahora)\b)"
 )
-_SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
+_SENTENCE = lazy(r"(?<=[.!?;])\s+|\n+")
 EXTENSIONS = (
     r"(?:tsx?|jsx?|py|go|rs|rb|java|kt|cs|php|exs?|sql|proto|tf|md|ya?ml|toml|json|css|html|lock|xml|prisma"
     r"|graphql|sh|swift|dart|c|h|cpp|vue|svelte)"
 )
 """The endings by which a name without folders is that of a file."""
 
-PRODUCT = re.compile(r"[A-Z]\w*\.(?:js|io|ai)|ASP\.NET")
+PRODUCT = lazy(r"[A-Z]\w*\.(?:js|io|ai)|ASP\.NET")
 """Names that look like files."""
 
-_PATH = re.compile(rf"(?<![\w:/@.-])((?:[\w.@-]+/)+[\w@-]+\.\w+|[\w-]+(?:\.[\w-]+)*\.{EXTENSIONS})(?![\w/])")
-_OPERATORS = re.compile(r"\s*(?:&&|\|\||[;|&\n])\s*")
-_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
-_MARKS = re.compile(r"[;&|\n]")
+_PATH = lazy(rf"(?<![\w:/@.-])((?:[\w.@-]+/)+[\w@-]+\.\w+|[\w-]+(?:\.[\w-]+)*\.{EXTENSIONS})(?![\w/])")
+_OPERATORS = lazy(r"\s*(?:&&|\|\||[;|&\n])\s*")
+_QUOTED = lazy(r"'[^']*'|\"[^\"]*\"")
+_MARKS = lazy(r"[;&|\n]")
 _WRAPPERS = word_set("sudo env time nice exec command then do")
-_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=\S*")
+_ASSIGNMENT = lazy(r"[A-Za-z_]\w*=\S*")
 
 
 @dataclass(frozen=True, slots=True)

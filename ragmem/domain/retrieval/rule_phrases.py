@@ -4,13 +4,13 @@ A phrase is read as verb and object. The object is the noun before the first pre
 no test. Verbs of many meanings count with an object of theirs only: a lock is released, and no version.
 """
 
-import re
 from collections.abc import Sequence
 from functools import lru_cache
 
 from ragmem.domain.retrieval.rule_topics import PACKAGES, vocabulary
 from ragmem.domain.text.words import stem
 from ragmem.frozen import dataclass
+from ragmem.patterns import lazy
 
 MAX_MODIFIERS = 3
 """Words before a noun that may narrow it."""
@@ -113,9 +113,9 @@ _NO_PACKAGES = OBJECTS - {"code_span"}
 _PARTS = frozenset({"user interface"})
 """Topics that a part names: who changes the size of a button changes the button."""
 _INTO = word_set("to in into on onto in_die auf dans sur en")
-PLURAL = re.compile(r"[a-z_-]{3,}(?:s|en|er)$")
-_INFLECTED = re.compile(r"(?:ing|[^s]s|ed)$")
-_VERSION = re.compile(r"v?\d+(?:\.\d+)*")
+PLURAL = lazy(r"[a-z_-]{3,}(?:s|en|er)$")
+_INFLECTED = lazy(r"(?:ing|[^s]s|ed)$")
+_VERSION = lazy(r"v?\d+(?:\.\d+)*")
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 
 from ragmem.frozen import dataclass
+from ragmem.patterns import lazy
 
 TOPICS = Path(__file__).with_name("rule_topics.tsv")
 
@@ -36,9 +37,9 @@ _ECOSYSTEMS = (
 ECOSYSTEM = {word: line.split()[0] for line in _ECOSYSTEMS for word in line.split()}
 """A program or a file of packages -> the ecosystem, so that a rule about npm says nothing of Rust."""
 
-_ACCENTS = re.compile("[\u0300-\u036f]")
-_WORD = re.compile(r"[\w#+]+(?:['\u2019./-][\w#+]+)*|[,;:()?!]")
-_SPAN = re.compile(r"`[^`\n]{1,120}`|(?<!\S)--?[a-z][\w-]*")
+_ACCENTS = lazy("[\u0300-\u036f]")
+_WORD = lazy(r"[\w#+]+(?:['\u2019./-][\w#+]+)*|[,;:()?!]")
+_SPAN = lazy(r"`[^`\n]{1,120}`|(?<!\S)--?[a-z][\w-]*")
 
 CODE = " code_span "
 """What stands for a piece of code or an option."""

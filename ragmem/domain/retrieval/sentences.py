@@ -13,6 +13,7 @@ from ragmem.domain.text.identifiers import parts
 from ragmem.domain.text.keywords import is_stop_word
 from ragmem.domain.text.words import fold_words, stem
 from ragmem.frozen import dataclass
+from ragmem.patterns import lazy
 
 Span = tuple[int, int]
 
@@ -41,25 +42,25 @@ MOST = 12
 SHORTEST_ALIKE = 4
 """Minimum letters of a word that another one begins with."""
 
-_LABEL = re.compile(r"\*\*[^*\n]{1,60}:?\*\*:?\s|[A-Z][\w ]{1,30}: ")
+_LABEL = lazy(r"\*\*[^*\n]{1,60}:?\*\*:?\s|[A-Z][\w ]{1,30}: ")
 """The beginning of a line such as "**Config:** ..." or "Status: ..."."""
 
-_HUMP = re.compile("[a-z][A-Z]")
-_HUMPED = re.compile(r"(?<![A-Za-z])[A-Za-z]*[a-z][A-Z]\w*")
-_DATE = re.compile(
+_HUMP = lazy("[a-z][A-Z]")
+_HUMPED = lazy(r"(?<![A-Za-z])[A-Za-z]*[a-z][A-Z]\w*")
+_DATE = lazy(
     r"\b(?:\d{4}-\d{2}(?:-\d{2})?|\d{1,2}[./]\d{1,2}[./]\d{2,4}|\d{1,2}:\d{2}|(?:19|20)\d\d"
     r"|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?\s+\d{1,2}|q[1-4]"
     r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day|yesterday|today|tomorrow)\b",
     re.IGNORECASE,
 )
-_NUMBER = re.compile(r"(?<![\w.-])~?\d[\d.,]*\s?(?:%|[kKMG]i?B\b|\w*)")
-_CAUSE = re.compile(
+_NUMBER = lazy(r"(?<![\w.-])~?\d[\d.,]*\s?(?:%|[kKMG]i?B\b|\w*)")
+_CAUSE = lazy(
     r"\b(?:because|since|due to|cause[sd]?|reason|so that|therefore|hence|which is why|avoids?|prevents?"
     r"|otherwise|weil|da|denn|damit|deshalb|ursache|grund|parce que|car|afin|porque)\b|\u2192|->",
     re.IGNORECASE,
 )
-_NAME = re.compile(r"`[^`\n]+`|\b\w+[_./:]\w+|\b[a-z]+[A-Z]\w*|\b[A-Z][a-z]+[A-Z]\w*|\b[A-Z][A-Z0-9_]{2,}\b")
-_FILE = re.compile(r"(?<![\w~.-])[\w~.-]*/[\w./-]+|(?<![\w-])[\w-]+\.[a-z]{1,5}\b")
+_NAME = lazy(r"`[^`\n]+`|\b\w+[_./:]\w+|\b[a-z]+[A-Z]\w*|\b[A-Z][a-z]+[A-Z]\w*|\b[A-Z][A-Z0-9_]{2,}\b")
+_FILE = lazy(r"(?<![\w~.-])[\w~.-]*/[\w./-]+|(?<![\w-])[\w-]+\.[a-z]{1,5}\b")
 
 _ASKS_WHEN = r"\b(?:when|what (?:date|day|time)|wann|quand|cu\u00e1ndo)\b"
 _ASKS_NUMBER = (
@@ -77,7 +78,7 @@ _ASKS_NAME = (
     r"|\bcalled\b|\bname of\b|\bunder which\b"
 )
 _WANTS = tuple(
-    (re.compile(asks, re.IGNORECASE), wanted)
+    (lazy(asks, re.IGNORECASE), wanted)
     for asks, wanted in (
         (_ASKS_WHEN, _DATE),
         (_ASKS_NUMBER, _NUMBER),
@@ -88,14 +89,14 @@ _WANTS = tuple(
 )
 """What a question asks for, and the form of what it wants to know."""
 
-_ASKS = re.compile(
+_ASKS = lazy(
     r"\bhow (?:long|large|big|often|fast|old|far|high|deep)\b|\bwie (?:viele?|lange|gro\u00df|oft|hoch|alt)\b"
     r"|\bcalled\b",
     re.IGNORECASE,
 )
 """What asks for a quantity or a name, and is no word of the answer."""
 
-_COUNT = re.compile(
+_COUNT = lazy(
     r"\b(?:how many|wie viele|combien de|cu\u00e1nt[oa]s)\s+(?:\w+\s+){0,2}?(\w{3,})", re.IGNORECASE
 )
 

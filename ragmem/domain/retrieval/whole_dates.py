@@ -11,6 +11,7 @@ from ragmem.domain.retrieval.date_languages import WEEKDAYS as WEEKDAYS_ABROAD
 from ragmem.domain.retrieval.date_words import MONTHS, WEEKDAYS
 from ragmem.domain.text.spans import ClosedSpan, days, months, week
 from ragmem.frozen import dataclass
+from ragmem.patterns import lazy
 
 FIRST_YEAR = 1990
 """An earlier year is a number or content; no note on a computer is that old."""
@@ -25,6 +26,9 @@ LONGEST = 300
 """Maximum characters of a name or title."""
 
 _YEAR = r"(?P<y>(?:199|20\d)\d)"
+_HAS_YEAR = lazy(r"199\d|20\d\d")
+"""Every form of a date has a year, and most names and titles have none."""
+
 _DAY = r"(?P<d>0?[1-9]|[12]\d|3[01])"
 _ALONE = r"(?<![^\W_])"
 _ENDS = r"(?![^\W_])"
@@ -35,8 +39,8 @@ _CLOCK = (
     r"(?:[-_:.]?[0-5]\d(?:[.,]\d{1,9})?)?)(?!\d|\s?[ap]\.?m\b)"
     r"(?:\s?(?:Z|UTC|GMT)(?![^\W_])|\s?(?P<offset>[+-](?:0\d|1[0-4]):?(?:00|15|30|45))(?!\d))?)?"
 )
-_VERSION = re.compile(r"(?:^|[^a-z])(?:v|ver|version|build|port)[-_.:\s]?$|[\d#]\.?$|#$", re.IGNORECASE)
-_OTHER_DATE_BEFORE = re.compile(
+_VERSION = lazy(r"(?:^|[^a-z])(?:v|ver|version|build|port)[-_.:\s]?$|[\d#]\.?$|#$", re.IGNORECASE)
+_OTHER_DATE_BEFORE = lazy(
     r"(?:^|[\W_])(?:by|due|until|till|before|after|since|from|to|through|thru|between|than|vs|effective|eta"
     r"|expires?|expiring|deadline|targets?|targeted|planned|scheduled|eol|bis|seit|ab|vor|nach|fällig|zwischen"
     r"|avant|après|depuis|jusqu\S{1,2}|dès|échéance|entre)"
@@ -45,10 +49,10 @@ _OTHER_DATE_BEFORE = re.compile(
 )
 """The text before a date that is not the date of the text: a deadline, or the end of a span."""
 
-_PLAN_AFTER = re.compile(
+_PLAN_AFTER = lazy(
     r"[\W_]{0,3}(?:deadline|due|onwards?|cut-?off|eol|to|until|till|through|bis)(?![^\W_])", re.IGNORECASE
 )
-_JOINT = re.compile(
+_JOINT = lazy(
     r"\s*(?:-{1,2}|[\u2013\u2014_/]|\.{2,3}|\u2026|to|and|until|through|bis|und|au|et)\s*|_to_|-to-"
 )
 """The text between the two ends of a span."""
@@ -116,6 +120,8 @@ def whole_dates(text: str, *, now: datetime) -> list[WholeDate]:
     number: `v2026.05.17`. Never raises.
     """
     text = text[:LONGEST]
+    if not _HAS_YEAR.search(text):
+        return []
     taken: list[tuple[int, int]] = []
     found: list[WholeDate] = []
     for pattern, read in _forms():

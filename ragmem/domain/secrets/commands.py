@@ -15,7 +15,8 @@ from ragmem.domain.secrets.values import (
     is_safe,
     is_word,
 )
-from ragmem.domain.secrets.words import lazy, letters, matches, names_in, places, vocabulary
+from ragmem.domain.secrets.words import letters, matches, names_in, places, vocabulary
+from ragmem.patterns import lazy
 
 _PIPED = lazy(
     r"(?:echo|printf)[ \t]{1,3}(?:-\w{1,3}[ \t]{1,3})?[\"']?(?:[\w.-]{1,32}:)?"

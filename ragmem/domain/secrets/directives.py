@@ -12,7 +12,8 @@ from ragmem.domain.secrets.values import (
     is_safe,
     is_word,
 )
-from ragmem.domain.secrets.words import lazy, letters, matches, vocabulary
+from ragmem.domain.secrets.words import letters, matches, vocabulary
+from ragmem.patterns import lazy
 
 _MARKED = r"[ \t]{1,4}\\?[\"']?(?P<value>[^\s\"'`,;<>|\\]{4,256}+)"
 _TYPED = r"(?:[ \t]{1,4}(?:\d|md5|sha\d{0,3}|ascii|encrypted|clear|plain|hash))?"

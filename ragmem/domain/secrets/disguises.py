@@ -7,7 +7,8 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 
 from ragmem.domain.secrets.values import Secret
-from ragmem.domain.secrets.words import lazy, word_set
+from ragmem.domain.secrets.words import word_set
+from ragmem.patterns import lazy
 
 AROUND = 320
 """Maximum characters of a secret before and after a disguise."""

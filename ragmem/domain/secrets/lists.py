@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from ragmem.domain.secrets.names import PASSWORDS
 from ragmem.domain.secrets.sentences import foreign_names, is_code
 from ragmem.domain.secrets.values import Secret, is_dense, is_ordinary
-from ragmem.domain.secrets.words import lazy, names_in, places
+from ragmem.domain.secrets.words import names_in, places
+from ragmem.patterns import lazy
 
 MOST_LABEL = 60
 """Maximum characters of a line that is only a heading or a label."""

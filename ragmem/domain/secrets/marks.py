@@ -1,10 +1,10 @@
 """The marks that replace secrets in a text."""
 
-import re
+from ragmem.patterns import lazy
 
 _BEGIN = "[redacted: "
 
-MARKED = re.compile(r"\[redacted: [A-Za-z0-9 .-]{1,40}\]")
+MARKED = lazy(r"\[redacted: [A-Za-z0-9 .-]{1,40}\]")
 
 
 def mark(kind: str) -> str:

@@ -19,7 +19,8 @@ from ragmem.domain.secrets.values import (
     is_strong,
     is_word,
 )
-from ragmem.domain.secrets.words import lazy, matches, names_in, places
+from ragmem.domain.secrets.words import matches, names_in, places
+from ragmem.patterns import lazy
 
 MIN_VALUE = 8
 """Minimum characters of an assigned value (`token = ...`); a shorter one is rarely a secret."""

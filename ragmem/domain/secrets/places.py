@@ -15,7 +15,8 @@ from ragmem.domain.secrets.values import (
     is_random,
     is_safe,
 )
-from ragmem.domain.secrets.words import lazy, matches, places
+from ragmem.domain.secrets.words import matches, places
+from ragmem.patterns import lazy
 
 MIN_KEY_LETTERS = 32
 """Minimum letters of a private key block; one with fewer is an example."""

@@ -3,7 +3,9 @@
 import re
 from collections.abc import Iterable, Iterator
 
-_TAG = re.compile(r"<(?P<close>/)?private\s{0,8}>", re.IGNORECASE)
+from ragmem.patterns import lazy
+
+_TAG = lazy(r"<(?P<close>/)?private\s{0,8}>", re.IGNORECASE)
 
 
 def private_spans(text: str) -> Iterator[tuple[int, int]]:

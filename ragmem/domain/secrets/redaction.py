@@ -11,13 +11,14 @@ from ragmem.domain.secrets.marks import mark
 from ragmem.domain.secrets.values import Secret
 from ragmem.errors import UsageError
 from ragmem.frozen import dataclass
+from ragmem.patterns import lazy
 
 __all__ = ["DEFAULT", "MOST_PASSES", "Redactor", "Secret", "cover", "find_secrets", "refuse_secret"]
 
 _APART = "\n\0\n"
 """Separator of texts that are searched together; only secrets that begin like _FAR can span it."""
 
-_FAR = re.compile(r"-----BEGIN|<private", re.IGNORECASE)
+_FAR = lazy(r"-----BEGIN|<private", re.IGNORECASE)
 
 
 MOST_PASSES = 6
@@ -144,7 +145,14 @@ def _texts_with_names(part: Any, name: str) -> Iterator[tuple[str, str]]:
 
 def find_secrets(text: str, redactor: Redactor = DEFAULT) -> list[Secret]:
     """Return the secrets of a text in order, without overlaps."""
+    return list(_find_secrets(text, redactor))
+
+
+# A write searches the same text before it is stored, for its names, for its record and in the transaction; an
+# answer searches it for the chunk that matched and for the excerpt.
+@lru_cache(maxsize=64)
+def _find_secrets(text: str, redactor: Redactor) -> tuple[Secret, ...]:
     # Imported late, because some hundred patterns take longer to compile than a help text may.
     from ragmem.domain.secrets.search import search  # noqa: PLC0415
 
-    return search(text, allow=_compile(redactor.allow), extra=_compile(redactor.extra))
+    return tuple(search(text, allow=_compile(redactor.allow), extra=_compile(redactor.extra)))

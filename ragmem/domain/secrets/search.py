@@ -23,7 +23,7 @@ from ragmem.domain.secrets.tables import find_table_secrets
 from ragmem.domain.secrets.token_formats import find_known_formats, find_vendor_keys, runs
 from ragmem.domain.secrets.values import UUID, Secret, has_mixed_characters, is_random
 from ragmem.domain.secrets.wallets import find_seed_phrases
-from ragmem.domain.secrets.words import lazy
+from ragmem.patterns import lazy
 
 Patterns = tuple[re.Pattern[str], ...]
 """A user's additional patterns, or the values that a user allows."""
@@ -68,7 +68,7 @@ def _in_encoded_text(raw: bytes, allow: Patterns, extra: Patterns) -> Iterator[S
             )
 
 
-_HEX = re.compile(rb"(?:[0-9a-f]{2})+|(?:[0-9A-F]{2})+")
+_HEX = lazy(rb"(?:[0-9a-f]{2})+|(?:[0-9A-F]{2})+")
 
 
 def _as_text(encoded: bytes) -> str:

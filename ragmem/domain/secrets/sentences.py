@@ -16,7 +16,8 @@ from ragmem.domain.secrets.values import (
     is_safe,
     is_word,
 )
-from ragmem.domain.secrets.words import lazy, matches, names_in, places
+from ragmem.domain.secrets.words import matches, names_in, places
+from ragmem.patterns import lazy
 
 MIN_PROSE_PASSWORD = 5
 """Minimum characters of a password in prose."""
@@ -140,8 +141,10 @@ _PHRASE = lazy(
     r"|main|cold|hot|trezor"
     r"|\(?bip-?39\)?|\((?:12|15|18|21|24) words\)|follows?|as|these|this|in|order|written|down|here)\b){0,8})"
     r"(?:\)|\\{0,3}[\"'`*:=\uff1a>,-]|\s|\\n){0,12}"
-    r"(?P<words>(?:(?:\d{1,2}[.):]?[ \t]{0,3})?(?-i:[a-z]{3,8})(?:[ \t,;|/\"'-]{1,4}|\s{1,8}|(?:\\n){1,2}"
-    r"|\\?\"?,? ?\\?\"?)){11,23}(?:\d{1,2}[.):]?[ \t]{0,3})?[a-z]{3,8})"
+    # Atomic groups: a sentence may be cut into short words in millions of ways.
+    r"(?P<words>(?>(?:\d{1,2}[.):]?[ \t]{0,3})?[a-z]{3,8}+(?![a-z])"
+    r"(?:[ \t,;|/\"'-]{1,4}|\s{1,8}|(?:\\n){1,2}|\\?\"?,? ?\\?\"?)(?=\d|[a-z]{3})){11,23}"
+    r"(?:\d{1,2}[.):]?[ \t]{0,3})?[a-z]{3,8})"
 )
 _NO_SEED = frozenset(
     "the and for with from are was were has have had not but its been our their his her they're which should "

@@ -15,7 +15,8 @@ from ragmem.domain.secrets.values import (
     is_random,
     is_word,
 )
-from ragmem.domain.secrets.words import lazy, names_in, places
+from ragmem.domain.secrets.words import names_in, places
+from ragmem.patterns import lazy
 
 _ROW_ENDS = ("\n", "\\n", "<tr")
 

@@ -5,8 +5,9 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 
 from ragmem.domain.secrets.values import Secret, has_mixed_characters, is_placeholder, is_random
-from ragmem.domain.secrets.words import lazy, letters, places, vocabulary, word_set
+from ragmem.domain.secrets.words import letters, places, vocabulary, word_set
 from ragmem.frozen import dataclass
+from ragmem.patterns import lazy
 
 _WEB = r"[A-Za-z0-9_-]"
 """The alphabet of URL-safe base64."""
@@ -305,7 +306,7 @@ TOKEN_FORMATS = (
     _hash(":::", r"(?<=[0-9a-fA-F]{32}:[0-9a-fA-F]{32}:::)"),
 )
 
-_WORD = re.compile(r"[A-Za-z]+[^A-Za-z]+\Z")
+_WORD = lazy(r"[A-Za-z]+[^A-Za-z]+\Z")
 _BEFORE = frozenset({":AA", "-us", ".atlasv1.", "AZDO", "Q~", "/1", ":fx", "_mmk", ":APA91b", ":::", "|"})
 """Prefixes with a part of the secret before them, which belongs to the match."""
 
@@ -458,7 +459,7 @@ _OF_VENDOR = lazy(
     r"|the|new|old)\b)){0,5})(?P<mark>[ \t]{0,2}(?:[:=]|->|\u2192|is\b)|(?=[ \t]))[ \t]{1,2}[\"'`]?"
     r"(?P<value>[A-Za-z0-9_-]{20,128}+)(?![\w./:@-])"
 )
-_KEY_WORD = re.compile(r"(?i)key|token|secret|admin|\bpat\b|auth|bot")
+_KEY_WORD = lazy(r"(?i)key|token|secret|admin|\bpat\b|auth|bot")
 
 
 def _is_key(value: str, told: str) -> bool:

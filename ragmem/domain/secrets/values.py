@@ -4,8 +4,8 @@ import math
 import re
 from collections import Counter
 
-from ragmem.domain.secrets.words import lazy
 from ragmem.frozen import dataclass
+from ragmem.patterns import lazy
 
 MIN_ENTROPY = 3.0
 """Minimum entropy of a random value in bits per character; a short one needs 80 % of its maximum."""

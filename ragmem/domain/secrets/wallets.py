@@ -6,6 +6,7 @@ from functools import cache
 
 from ragmem.domain.secrets.values import Secret
 from ragmem.domain.secrets.words import words_of
+from ragmem.patterns import lazy
 
 MIN_WORDS = 12
 """The shortest phrase of BIP-39; prose has at most ten words of the list in a row."""
@@ -14,7 +15,7 @@ MIN_DIFFERENT = 9
 MOST_BETWEEN = 24
 """Maximum characters between two words of a phrase: a blank, a number, the frame of a table."""
 
-_WORD = re.compile(rb"[a-z]+")
+_WORD = lazy(rb"[a-z]+")
 
 
 @cache

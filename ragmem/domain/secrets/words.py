@@ -1,14 +1,13 @@
-"""Check quickly which words a text lacks, and compile patterns on demand."""
+"""Check quickly which words a text lacks."""
 
 import re
 from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
-from typing import Any, TypeVar, cast
 
-_Letters = TypeVar("_Letters", str, bytes)
+from ragmem.patterns import lazy
 
 _NO_LETTER = bytes(code if chr(code).isascii() and chr(code).islower() else ord(" ") for code in range(256))
-_RUN = re.compile(rb"[a-z]+")
+_RUN = lazy(rb"[a-z]+")
 
 
 @lru_cache(maxsize=1)
@@ -66,21 +65,3 @@ def names_in(small: bytes, names: Iterable[bytes]) -> list[bytes]:
 def _with_letters(names: tuple[bytes, ...]) -> tuple[tuple[bytes, bytes], ...]:
     """Return names with their letters; cached as a whole, because each finder always asks for the same."""
     return tuple((name, letters(name)) for name in names)
-
-
-class _Lazy:
-    """A pattern that is compiled on first use, with the methods of the compiled one."""
-
-    def __init__(self, source: str | bytes, flags: int) -> None:
-        self._source, self._flags = source, flags
-
-    def __getattr__(self, name: str) -> Any:
-        made = re.compile(self._source, self._flags)
-        for method in ("match", "search", "fullmatch", "finditer", "findall", "sub", "split"):
-            setattr(self, method, getattr(made, method))
-        return getattr(made, name)
-
-
-def lazy(source: _Letters, flags: int = 0) -> re.Pattern[_Letters]:
-    """Return a pattern that is compiled on first use, because most texts need few patterns."""
-    return cast("re.Pattern[_Letters]", _Lazy(source, flags))

@@ -20,6 +20,7 @@ from ragmem.domain.sessions.transcript import (
 )
 from ragmem.domain.text.blocks import Block, BlockType, blocks, units
 from ragmem.frozen import dataclass
+from ragmem.patterns import lazy
 
 Span = tuple[int, int]
 
@@ -29,10 +30,10 @@ MIN_WORDS = 4
 MOST_READ = 12
 """Sentences from the beginning that can be a title."""
 
-_ANSWER = re.compile(rf"^{ANSWER_LABEL}[ \t]*$", re.MULTILINE)
-_PHASE = re.compile(r"\s*# (?:Research|Plan|Change|Test|Result)$", re.MULTILINE)
-_RESULT = re.compile(rf"^{RESULT_HEADING}$", re.MULTILINE)
-_OPEN_HEADING = re.compile(
+_ANSWER = lazy(rf"^{ANSWER_LABEL}[ \t]*$", re.MULTILINE)
+_PHASE = lazy(r"\s*# (?:Research|Plan|Change|Test|Result)$", re.MULTILINE)
+_RESULT = lazy(rf"^{RESULT_HEADING}$", re.MULTILINE)
+_OPEN_HEADING = lazy(
     r"(?:what(?:'s|\u2019s| is| remains)? (?:left|open|next|remaining|missing)|next (?:steps?|up)"
     r"|still (?:open|to do|missing)"
     r"|(?:open|remaining|unfinished|outstanding|pending|deferred) (?:\w+ )?"
@@ -45,19 +46,19 @@ _OPEN_HEADING = re.compile(
 )
 """A heading, or a line that ends with a colon, above a list of open points."""
 
-_OPEN_ITEM = re.compile(
+_OPEN_ITEM = lazy(
     r"[-*+>\s]*(?:\d{1,3}[.)]\s+)?(?:\[ \]\s|\*{0,2}(?:to-?do|still (?:open|missing|to do)|open|follow-?up"
     r"|not (?:yet )?(?:done|implemented)|next(?: step)?|noch offen|offen)\*{0,2}:)",
     re.IGNORECASE,
 )
-_CLOSED_ITEM = re.compile(
+_CLOSED_ITEM = lazy(
     r"[-*+>\s]*(?:\[[xX]\]|\u2705|\u2713|\u2714|~~|\*{0,2}(?:done|erledigt)\b)", re.IGNORECASE
 )
-_MARKS = re.compile(r"^[\s>#*_\-+|\u2022\u2705\u2713\u2714\u274c!]+|^\d{1,3}[.)]\s+|[\s*_|]+$")
-_POINTING = re.compile(r"(?:I|you|we|this|that|these|those|it|they|here|there|he|she)\b", re.IGNORECASE)
+_MARKS = lazy(r"^[\s>#*_\-+|\u2022\u2705\u2713\u2714\u274c!]+|^\d{1,3}[.)]\s+|[\s*_|]+$")
+_POINTING = lazy(r"(?:I|you|we|this|that|these|those|it|they|here|there|he|she)\b", re.IGNORECASE)
 """The beginning of a sentence that says little without the one before."""
 
-_OPENING = re.compile(
+_OPENING = lazy(
     r"(?:(?:done|perfect|great|excellent|ok(?:ay)?|good|yes|no|sure|all set|fertig|erledigt|alles klar)\b"
     r"[!.:,\u2014\u2013 -]*)+",
     re.IGNORECASE,

@@ -21,6 +21,7 @@ from ragmem.domain.sessions.transcript import (
 )
 from ragmem.domain.text.blocks import units
 from ragmem.domain.text.exchanges import clip
+from ragmem.patterns import lazy
 
 MOST_NAMED = 12
 """Maximum files, questions or commands in one line; the number of others is added."""
@@ -66,12 +67,12 @@ _ACTION_LABELS = {
     ActType.FAILED: "Failed",
 }
 _ONE_PER_LINE = frozenset((ActType.COMMITTED, ActType.REPORTED, ActType.FAILED))
-_LABEL = re.compile(
+_LABEL = lazy(
     r"^(?=(?:\[[^\]\n]{1,60}\][ \t]{0,4})?(?:#{1,6}[ \t]{1,4})?[*_]{0,3}"
     r"(?:user|human|assistant|ai|agent|bot|model|system|tool)\b[^:\n]{0,45}?(?::|[*_]{0,3}[ \t]*$))",
     re.MULTILINE | re.IGNORECASE,
 )
-_FENCE = re.compile(r"^[ \t]{0,12}(`{3,}|~{3,})[^`\n]*$", re.MULTILINE)
+_FENCE = lazy(r"^[ \t]{0,12}(`{3,}|~{3,})[^`\n]*$", re.MULTILINE)
 
 
 @dataclass

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from enum import StrEnum
 
 from ragmem.frozen import dataclass
+from ragmem.patterns import lazy
 
 MAX_HEADING_CHARS = 200
 """A longer line that begins with `#` is text, not a heading."""
@@ -15,16 +16,16 @@ MAX_HEADING_CHARS = 200
 MAX_TITLE_CHARS = 80
 """Maximum characters of one heading in a path of headings, so that the path leaves room for the text."""
 
-_LINE = re.compile(r"[^\r\n]+(?:\r\n|\r|\n)?|(?:\r\n|\r|\n)")
-_HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*))?$")
-_FENCE = re.compile(r"[ \t]*(?:[-*+][ \t]+|>[ \t]*)?(`{3,}|~{3,})(.*)$")
-_ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,4}[.)])[ \t]+")
-_MARKER = re.compile(r"(?:\d{1,4}[.)]|[-*+])\s*")
-_RULE = re.compile(r" {0,3}(?:-[ \t]*){3,}$| {0,3}(?:\*[ \t]*){3,}$| {0,3}(?:_[ \t]*){3,}$")
-_SENTENCE_END = re.compile(
+_LINE = lazy(r"[^\r\n]+(?:\r\n|\r|\n)?|(?:\r\n|\r|\n)")
+_HEADING = lazy(r" {0,3}(#{1,6})(?:[ \t]+(.*))?$")
+_FENCE = lazy(r"[ \t]*(?:[-*+][ \t]+|>[ \t]*)?(`{3,}|~{3,})(.*)$")
+_ITEM = lazy(r"[ \t]*(?:[-*+]|\d{1,4}[.)])[ \t]+")
+_MARKER = lazy(r"(?:\d{1,4}[.)]|[-*+])\s*")
+_RULE = lazy(r" {0,3}(?:-[ \t]*){3,}$| {0,3}(?:\*[ \t]*){3,}$| {0,3}(?:_[ \t]*){3,}$")
+_SENTENCE_END = lazy(
     r"[.!?]['\")\]*_`]{0,4}[ \t\r\n]+(?=[^a-z\s])|[\u3002\uff01\uff1f][\u300d\u300f\u201d\u2019)]{0,2}"
 )
-_ABBREVIATION = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|cf|Mr|Mrs|Ms|Dr|Prof|St|No|approx|resp)|\b[A-Z])\.$")
+_ABBREVIATION = lazy(r"(?:\b(?:e\.g|i\.e|etc|vs|cf|Mr|Mrs|Ms|Dr|Prof|St|No|approx|resp)|\b[A-Z])\.$")
 _ABBREVIATION_REACH = 8
 
 

@@ -16,33 +16,34 @@ from ragmem.domain.text.token_types import (
     classify_token,
     is_file,
 )
+from ragmem.patterns import lazy
 
 MAX_CODE_CHARS = 160
 MAX_PLAIN_COMMAND = 4
 
-_WORDLIKE = re.compile(r"[\w.$:@#*+-]*\w[*!?]?$")
-_ASSIGNMENT = re.compile(r"([A-Za-z_][\w.]+)(?:=|:(?=$|[\"'{\[\d]|true|false))")
-_CAMEL = re.compile(r"(?:^|/)[a-z]+[A-Z]\w*$")
-_SETTING = re.compile(r"[\"']?([A-Za-z_][\w.-]+)\??[\"']?\s?[=:]\s")
-_DECLARED = re.compile(
+_WORDLIKE = lazy(r"[\w.$:@#*+-]*\w[*!?]?$")
+_ASSIGNMENT = lazy(r"([A-Za-z_][\w.]+)(?:=|:(?=$|[\"'{\[\d]|true|false))")
+_CAMEL = lazy(r"(?:^|/)[a-z]+[A-Z]\w*$")
+_SETTING = lazy(r"[\"']?([A-Za-z_][\w.-]+)\??[\"']?\s?[=:]\s")
+_DECLARED = lazy(
     r"(?:(?:export|public|async|abstract|static) )*"
     r"(?:class|def|function|func|fn|const|let|var|interface|type|struct|enum|trait|record) ([A-Za-z_$][\w$]+)"
 )
-_CALLED = re.compile(r"@?([A-Za-z_$][\w$]*(?:(?:\.|::|->|#|:)[A-Za-z_$][\w$]*)*)\(")
-_INDEXED = re.compile(r"#?([A-Za-z_$][\w$.]*)[\[<{]")
-_ELEMENT = re.compile(r"</?([A-Z]\w+)[\s/>]")
-_COMPARED = re.compile(r"([A-Za-z_][\w.]{2,}) (?:[<>]=?|[=!]==?) ")
-_FLAG_WITH_VALUE = re.compile(r"(--?[a-zA-Z][\w-]*)[ =]")
-_METHOD = re.compile(r"(?:GET|POST|PUT|PATCH|DELETE|HEAD) /[^\s?]{1,70}")
-_QUOTED_PATH = re.compile(r"['\"]([^'\"\s]{3,80})['\"]")
-_ERROR_WORDS = re.compile(
+_CALLED = lazy(r"@?([A-Za-z_$][\w$]*(?:(?:\.|::|->|#|:)[A-Za-z_$][\w$]*)*)\(")
+_INDEXED = lazy(r"#?([A-Za-z_$][\w$.]*)[\[<{]")
+_ELEMENT = lazy(r"</?([A-Z]\w+)[\s/>]")
+_COMPARED = lazy(r"([A-Za-z_][\w.]{2,}) (?:[<>]=?|[=!]==?) ")
+_FLAG_WITH_VALUE = lazy(r"(--?[a-zA-Z][\w-]*)[ =]")
+_METHOD = lazy(r"(?:GET|POST|PUT|PATCH|DELETE|HEAD) /[^\s?]{1,70}")
+_QUOTED_PATH = lazy(r"['\"]([^'\"\s]{3,80})['\"]")
+_ERROR_WORDS = lazy(
     r"(?i)\b(?:error|exception|failed|failure|denied|refused|timed out|not found|bad request|unauthorized|"
     r"forbidden|panic|traceback|cannot)\b"
 )
-_ARGUMENT = re.compile(r"\s*(?:[\"'<|;#\[({$>]|\.\.\.|&&|\s\\)")
-_PROGRAM = re.compile(r"(?:[.~]?/)?[a-z][\w./:-]*$")
-_FLAG = re.compile(r"--?[a-z][\w-]*(?:=\S*)?$")
-_SUBCOMMAND = re.compile(r"[a-z][a-z0-9]*(?:[:_-][a-z0-9]+)*$")
+_ARGUMENT = lazy(r"\s*(?:[\"'<|;#\[({$>]|\.\.\.|&&|\s\\)")
+_PROGRAM = lazy(r"(?:[.~]?/)?[a-z][\w./:-]*$")
+_FLAG = lazy(r"--?[a-z][\w-]*(?:=\S*)?$")
+_SUBCOMMAND = lazy(r"[a-z][a-z0-9]*(?:[:_-][a-z0-9]+)*$")
 LITERALS = frozenset(
     "true false null none nil undefined True False None string int str bool float dict list object number "
     "boolean any void self this Optional List Dict Array Promise Result Map Set".split()
@@ -59,13 +60,13 @@ PLAIN_PROGRAMS = frozenset(
 
 _NAMELESS = LITERALS | KEYWORDS | PLAIN_PROGRAMS
 _WORDS = (
-    ("event", re.compile(r"(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,40}$")),
-    ("symbol", re.compile(r"[\w-]+(?:\.[\w-]+)*\.\*$")),
-    ("file", re.compile(r"[\w.-]*\w[-_]\*$")),
-    ("config", re.compile(r"-[a-zA-Z]$")),
-    ("symbol", re.compile(r"[a-z][a-z+-]{1,15}://[\w<{][^\s\"']*$")),
+    ("event", lazy(r"(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,40}$")),
+    ("symbol", lazy(r"[\w-]+(?:\.[\w-]+)*\.\*$")),
+    ("file", lazy(r"[\w.-]*\w[-_]\*$")),
+    ("config", lazy(r"-[a-zA-Z]$")),
+    ("symbol", lazy(r"[a-z][a-z+-]{1,15}://[\w<{][^\s\"']*$")),
     ("tool", KEBAB),
-    ("tool", re.compile(rf"(?:{'|'.join(map(re.escape, sorted(COMMANDS)))})$")),
+    ("tool", lazy(rf"(?:{'|'.join(map(re.escape, sorted(COMMANDS)))})$")),
     ("symbol", _WORDLIKE),
 )
 """Patterns of code words with an ambiguous form, the most certain first."""

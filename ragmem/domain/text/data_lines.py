@@ -1,15 +1,16 @@
 """Find JSON data within a text: its records and keys."""
 
-import re
 from collections.abc import Iterable, Iterator
 
-_DATA = re.compile(
+from ragmem.patterns import lazy
+
+_DATA = lazy(
     r"[ \t]*(?:[\[{]+[ \t]*(?:[\"\]}]|$)|[\]}]+,?[ \t]*$|\"[^\"]*\",?[ \t]*$"
     r"|\"[\w.$/-]{1,60}\":[ \t]*(?:[\"\[{\d-]|true\b|false\b|null\b|$))"
 )
-_LONE = re.compile(r"[ \t]*\"[^\"]*(?:\\\"[^\"]*)*\",?[ \t]*$")
-_KEY = re.compile(r"(?:(?<=[{,\[\]}\"\d \t])|^)([\"'])[\w.$/-]{1,60}\1\s?:")
-_NEXT_VALUE = re.compile(r"([\"']),(?=\s*[\"'])")
+_LONE = lazy(r"[ \t]*\"[^\"]*(?:\\\"[^\"]*)*\",?[ \t]*$")
+_KEY = lazy(r"(?:(?<=[{,\[\]}\"\d \t])|^)([\"'])[\w.$/-]{1,60}\1\s?:")
+_NEXT_VALUE = lazy(r"([\"']),(?=\s*[\"'])")
 
 
 def is_data(line: str) -> bool:

@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from ragmem.domain.text.python_syntax import module_tree
 from ragmem.frozen import dataclass
+from ragmem.patterns import lazy
 
 MAX_PARSED_CHARS = 200_000
 """A longer text is data: it is split by layout and not parsed."""
@@ -21,11 +22,11 @@ MIN_CODE_SHARE = 0.4
 MIN_LINES = 3
 
 _MAX_LINE = 300
-_PYTHON = re.compile(r"^[ \t]{0,40}(?:async[ \t]+)?(?:def|class)[ \t]", re.MULTILINE)
-_CLOSES = re.compile(r"[})\]]|end\b|fi\b|done\b|esac\b")
-_GOES_ON = re.compile(r"[})\]{]|(?:else|elif|elsif|except|finally|catch|rescue|ensure|then|do|end|fi|done)\b")
-_STANDS_ABOVE = re.compile(r"#(?!!)|//|/\*|\*|@|\[")
-_NAMED = re.compile(
+_PYTHON = lazy(r"^[ \t]{0,40}(?:async[ \t]+)?(?:def|class)[ \t]", re.MULTILINE)
+_CLOSES = lazy(r"[})\]]|end\b|fi\b|done\b|esac\b")
+_GOES_ON = lazy(r"[})\]{]|(?:else|elif|elsif|except|finally|catch|rescue|ensure|then|do|end|fi|done)\b")
+_STANDS_ABOVE = lazy(r"#(?!!)|//|/\*|\*|@|\[")
+_NAMED = lazy(
     r"(?:[\w$.*&<>\[\],()]{1,40}[ \t]+){0,5}?"
     r"(?:def|class|function\*?|func|fn|fun|sub|struct|enum|interface|impl|trait|module|namespace|object)"
     r"[ \t]+(?:\([^)\n]{0,60}\)[ \t]*)?(?P<word>[\w$.:]{1,80})"

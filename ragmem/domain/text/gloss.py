@@ -6,7 +6,6 @@ by benchmarks/multilingual.py. The glossaries are word alignments of translated 
 learnt by scripts/build_glossaries.py, which names their sources.
 """
 
-import re
 import zlib
 from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
@@ -15,6 +14,7 @@ from pathlib import Path
 from ragmem.domain.text.language import detect, function_words
 from ragmem.domain.text.stemming import stem_in
 from ragmem.domain.text.words import fold_words, is_unspaced
+from ragmem.patterns import lazy
 
 FOLDER = Path(__file__).with_name("glossaries")
 
@@ -29,7 +29,7 @@ _SHORTEST_PART, _SHORTEST_COMPOUND = 3, 8
 _LINKS = ("s", "es", "n", "en", "er", "e")
 """Letters between the parts of a compound."""
 
-_RUN = re.compile(r"[^\W_]+")
+_RUN = lazy(r"[^\W_]+")
 
 
 @cache

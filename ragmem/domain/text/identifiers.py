@@ -1,29 +1,28 @@
 """Find code-like tokens in a text, and split them into words."""
 
-import re
 from collections.abc import Sequence
 from functools import lru_cache
+
+from ragmem.patterns import lazy
 
 MAX_CHARS = 200
 """A longer token is data (base64, minified code), whose parts are not search terms."""
 
-_RUN = re.compile(
+_RUN = lazy(
     r"`[^`]+`"
     r"|[A-Za-z][a-z+]{1,11}://[^\"'<>`()]*[\w/]"
     r"|[\w$~./@#:+-]+(?:\(\))?"
 )
-_PLAIN = re.compile(r"[(\"]*[A-Za-z]?[a-z]*(?:['\u2019][a-z]+)?[.,;:!?)\"]*")
+_PLAIN = lazy(r"[(\"]*[A-Za-z]?[a-z]*(?:['\u2019][a-z]+)?[.,;:!?)\"]*")
 _AROUND_STARTS = ",:;+@"
 _AROUND_ENDS = ".:+@~$#-"
-_CODE = re.compile(r"[A-Z]{1,5}\d{3,5}|0x[0-9A-Fa-f]{2,16}")
-_HASH = re.compile(
-    r"(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,64}|[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}"
-)
-_PRIVATE = re.compile(r"_{1,2}[A-Za-z][A-Za-z0-9]+_{0,2}")
-_PIECE = re.compile(r"[^\W_]+")
-_VERSION_MARK = re.compile(r"v(?=\d+\.\d)")
-_CAPITAL = re.compile(r"[A-Z]")
-_HUMP = re.compile(
+_CODE = lazy(r"[A-Z]{1,5}\d{3,5}|0x[0-9A-Fa-f]{2,16}")
+_HASH = lazy(r"(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,64}|[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}")
+_PRIVATE = lazy(r"_{1,2}[A-Za-z][A-Za-z0-9]+_{0,2}")
+_PIECE = lazy(r"[^\W_]+")
+_VERSION_MARK = lazy(r"v(?=\d+\.\d)")
+_CAPITAL = lazy(r"[A-Z]")
+_HUMP = lazy(
     r"[A-Z]{2,}s(?![^\W\d_A-Z])\d*"  # the URLs in openURLs
     r"|[A-Z]+(?![^\W\d_A-Z])\d*"  # the HTTP in HTTPServer
     r"|[A-Z]?[^\W\d_A-Z]+\d*"

@@ -1,15 +1,15 @@
 """Extract the keywords of a question by rule, without a language model."""
 
-import re
 from collections.abc import Iterable
 
 from ragmem.frozen import dataclass
+from ragmem.patterns import lazy
 
 MAX_KEYWORDS = 12
 
-_TOKEN = re.compile(r"`[^`\n]{1,100}`|\"[^\"\n]{2,100}\"|[^\s`\",;!?()\[\]{}<>]{1,100}")
-_WORD = re.compile(r"\w")
-_WORDS = re.compile(r"\w+")
+_TOKEN = lazy(r"`[^`\n]{1,100}`|\"[^\"\n]{2,100}\"|[^\s`\",;!?()\[\]{}<>]{1,100}")
+_WORD = lazy(r"\w")
+_WORDS = lazy(r"\w+")
 _STOP = """
 a about after again all also am an and any anything are as at be because been before being between both but
 by can could did do does doing done down each else ever every few for from further get gets getting give go

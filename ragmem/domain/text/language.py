@@ -11,6 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from ragmem.domain.text.words import fold_words
+from ragmem.patterns import lazy
 
 ENGLISH = "en"
 
@@ -29,24 +30,24 @@ LEAST_SHARE = 0.12
 MARGIN = 1.25
 """Factor by which the best language must exceed English."""
 
-_LETTERS = re.compile(r"[^\W\d_]")
-_NOT_LATIN = re.compile("[\u0370-\U0010ffff]")
+_LETTERS = lazy(r"[^\W\d_]")
+_NOT_LATIN = lazy("[\u0370-\U0010ffff]")
 _SCRIPTS = (
-    ("ja", re.compile("[\u3040-\u30ff\uff66-\uff9f]")),
-    ("ko", re.compile("[\uac00-\ud7af\u1100-\u11ff]")),
-    ("zh", re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")),
-    ("th", re.compile("[\u0e00-\u0e7f]")),
-    ("cyrillic", re.compile("[\u0400-\u04ff]")),
-    ("el", re.compile("[\u0370-\u03ff\u1f00-\u1fff]")),
-    ("arabic", re.compile("[\u0600-\u06ff]")),
-    ("he", re.compile("[\u0590-\u05ff]")),
-    ("hi", re.compile("[\u0900-\u097f]")),
-    ("ta", re.compile("[\u0b80-\u0bff]")),
-    ("hy", re.compile("[\u0530-\u058f]")),
+    ("ja", lazy("[\u3040-\u30ff\uff66-\uff9f]")),
+    ("ko", lazy("[\uac00-\ud7af\u1100-\u11ff]")),
+    ("zh", lazy("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")),
+    ("th", lazy("[\u0e00-\u0e7f]")),
+    ("cyrillic", lazy("[\u0400-\u04ff]")),
+    ("el", lazy("[\u0370-\u03ff\u1f00-\u1fff]")),
+    ("arabic", lazy("[\u0600-\u06ff]")),
+    ("he", lazy("[\u0590-\u05ff]")),
+    ("hi", lazy("[\u0900-\u097f]")),
+    ("ta", lazy("[\u0b80-\u0bff]")),
+    ("hy", lazy("[\u0530-\u058f]")),
 )
 _CYRILLIC = ("ru", "uk", "sr")
-_UKRAINIAN = re.compile("[\u0454\u0456\u0457\u0491]", re.IGNORECASE)
-_SERBIAN = re.compile("[\u0452\u0458-\u045b\u045f]", re.IGNORECASE)
+_UKRAINIAN = lazy("[\u0454\u0456\u0457\u0491]", re.IGNORECASE)
+_SERBIAN = lazy("[\u0452\u0458-\u045b\u045f]", re.IGNORECASE)
 _ARABIC = ("ar", "fa")
 _OTHER_SCRIPTS = frozenset({*_CYRILLIC, *_ARABIC, "el", "hi", "hy"})
 
@@ -54,15 +55,15 @@ _COMMON = ("en", "de", "fr", "es", "pt", "it", "nl", "pl", "sv", "cs", "tr", "nb
 """Of languages with as much for them the first one counts, as the one with more texts about programs."""
 
 _LETTERS_OF = (
-    ("cs", re.compile("[\u011b\u0159\u016f]", re.IGNORECASE)),
-    ("hu", re.compile("[\u0151\u0171]", re.IGNORECASE)),
-    ("tr", re.compile("[\u011e\u011f\u0131\u0130]")),
-    ("pl", re.compile("[\u0105\u0119\u0142\u0144\u015b\u017a]", re.IGNORECASE)),
-    ("ro", re.compile("[\u0103\u0219\u021b]", re.IGNORECASE)),
-    ("pt", re.compile("[\u00e3\u00f5]", re.IGNORECASE)),
-    ("es", re.compile("[\u00f1\u00bf\u00a1]", re.IGNORECASE)),
-    ("de", re.compile("\u00df")),
-    ("vi", re.compile("[\u01a1\u01b0\u0111\u1ea0-\u1ef9]", re.IGNORECASE)),
+    ("cs", lazy("[\u011b\u0159\u016f]", re.IGNORECASE)),
+    ("hu", lazy("[\u0151\u0171]", re.IGNORECASE)),
+    ("tr", lazy("[\u011e\u011f\u0131\u0130]")),
+    ("pl", lazy("[\u0105\u0119\u0142\u0144\u015b\u017a]", re.IGNORECASE)),
+    ("ro", lazy("[\u0103\u0219\u021b]", re.IGNORECASE)),
+    ("pt", lazy("[\u00e3\u00f5]", re.IGNORECASE)),
+    ("es", lazy("[\u00f1\u00bf\u00a1]", re.IGNORECASE)),
+    ("de", lazy("\u00df")),
+    ("vi", lazy("[\u01a1\u01b0\u0111\u1ea0-\u1ef9]", re.IGNORECASE)),
 )
 """Letters that one language has of those that are told by words; together they count as a function word."""
 

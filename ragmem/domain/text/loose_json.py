@@ -8,15 +8,16 @@ from dataclasses import field
 from typing import Any
 
 from ragmem.frozen import dataclass
+from ragmem.patterns import lazy
 
 MAX_CHARS = 50_000
 """Maximum characters that are parsed; a longer text is not an answer."""
 
-_THOUGHT = re.compile(r"\A\s*<think>.*?(?:</think>|\Z)", re.DOTALL)
+_THOUGHT = lazy(r"\A\s*<think>.*?(?:</think>|\Z)", re.DOTALL)
 # An unclosed string ends with its line; a search for its end from each quote would be quadratic.
 _STRING = r'"(?:[^"\\\n]|\\.)*+"?'
-_STRING_OR_COMMA = re.compile(rf"{_STRING}|,(?=\s*[}}\]])")
-_STRING_OR_BRACE = re.compile(rf"{_STRING}|[{{}}]")
+_STRING_OR_COMMA = lazy(rf"{_STRING}|,(?=\s*[}}\]])")
+_STRING_OR_BRACE = lazy(rf"{_STRING}|[{{}}]")
 
 
 @dataclass(frozen=True, slots=True)

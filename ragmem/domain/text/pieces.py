@@ -1,7 +1,6 @@
 """Pack spans of a text into pieces that fit the embedder's window."""
 
 import math
-import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from posixpath import commonprefix
@@ -9,10 +8,11 @@ from posixpath import commonprefix
 from ragmem.domain.text.blocks import MAX_HEADING_CHARS, Block, BlockType, lines, sentences, trim
 from ragmem.domain.text.definitions import parts
 from ragmem.frozen import dataclass
+from ragmem.patterns import lazy
 
 _CHEAP_BYTES = bytes(code for code in range(256) if code > 127 or chr(code).isalpha() or chr(code).isspace())
-_OTHER = re.compile(r"[^\x00-\u036f]+")  # from U+0370 on; written so, it compiles in 0.2 ms instead of 4
-_DENSE = re.compile(r"[\u0370-\u1fff]+")
+_OTHER = lazy(r"[^\x00-\u036f]+")  # from U+0370 on; written so, it compiles in 0.2 ms instead of 4
+_DENSE = lazy(r"[\u0370-\u1fff]+")
 _LETTER_COST = 0.625
 _MARK_EXTRA = 4
 _DENSE_EXTRA = 1.5

@@ -4,6 +4,7 @@ import re
 from functools import lru_cache
 
 from ragmem.domain.text.known_names import AMBIGUOUS_NAMES, FILE_ENDINGS, KNOWN_NAMES
+from ragmem.patterns import lazy
 
 ENTITY_TYPES = tuple(
     "person organization project tool library language model service host file symbol command config error "
@@ -20,24 +21,24 @@ NAME_WEIGHT = 1.5
 WEAK_WEIGHT = 0.8
 """Weight of a mention by its form: code in backticks, then identifiers, known and proper names."""
 
-NUMERIC = re.compile(r"[\d.,%+$\u20ac\u00a3~<>=/x\u00d7-]+$")
-_LINE_NUMBER = re.compile(r"(?<=\.)([A-Za-z]\w{0,5}):\d+(?:[-:]\d+)?$")
-_URL = re.compile(r"(?:https?|wss?|ftp|redis|postgres(?:ql)?|mongodb|amqp)://[^\s\"'<>]+$")
-_VERSION = re.compile(r"v\d+(?:\.\d+)+[\w.+-]*$|v?\d+\.\d+\.\d+[\w.+-]*$")
-_CALL = re.compile(r"([A-Za-z_$][\w$]*(?:(?:\.|::|->|#|:)[A-Za-z_$][\w$]*)*)\([^()]*\)$")
-_FILE = re.compile(r"(?:[~\w@.*+{}<>$-]*/)*\.?[\w@*+{}<>$-]+(?:\.[\w*+{}<>-]+)*\.([A-Za-z0-9]{1,12})$")
+NUMERIC = lazy(r"[\d.,%+$\u20ac\u00a3~<>=/x\u00d7-]+$")
+_LINE_NUMBER = lazy(r"(?<=\.)([A-Za-z]\w{0,5}):\d+(?:[-:]\d+)?$")
+_URL = lazy(r"(?:https?|wss?|ftp|redis|postgres(?:ql)?|mongodb|amqp)://[^\s\"'<>]+$")
+_VERSION = lazy(r"v\d+(?:\.\d+)+[\w.+-]*$|v?\d+\.\d+\.\d+[\w.+-]*$")
+_CALL = lazy(r"([A-Za-z_$][\w$]*(?:(?:\.|::|->|#|:)[A-Za-z_$][\w$]*)*)\([^()]*\)$")
+_FILE = lazy(r"(?:[~\w@.*+{}<>$-]*/)*\.?[\w@*+{}<>$-]+(?:\.[\w*+{}<>-]+)*\.([A-Za-z0-9]{1,12})$")
 _CALLED_LIKE_FILES = frozenset({"console.log", "Math.log", "logger.log", "np.log"})
-_DOT_FILE = re.compile(r"(?:[~\w@.-]*/)*\.(?:env|[a-z]{2,8}ignore|[a-z]{2,6}rc)(?:\.\w+)?$")
-PATH = re.compile(r"(?:~|\.{1,2})?/?(?:[\w.@*+{}<>$-]+/)+[\w.@*+{}<>$-]*$|(?:~|\.{1,2})/[\w.@*+-]{2,}$")
+_DOT_FILE = lazy(r"(?:[~\w@.-]*/)*\.(?:env|[a-z]{2,8}ignore|[a-z]{2,6}rc)(?:\.\w+)?$")
+PATH = lazy(r"(?:~|\.{1,2})?/?(?:[\w.@*+{}<>$-]+/)+[\w.@*+{}<>$-]*$|(?:~|\.{1,2})/[\w.@*+-]{2,}$")
 _FORMS = (
     ("version", _VERSION),
     (
         "host",
-        re.compile(r"(?:localhost|(?:\d{1,3}\.){3}\d{1,3})(?::\d{2,5})?$|[a-z][\w-]*(?:\.[\w-]+)*:\d{4,5}$"),
+        lazy(r"(?:localhost|(?:\d{1,3}\.){3}\d{1,3})(?::\d{2,5})?$|[a-z][\w-]*(?:\.[\w-]+)*:\d{4,5}$"),
     ),
     (
         "model",
-        re.compile(
+        lazy(
             r"[a-z][\w.-]*\d?[\w.-]*:(?:\d[\w.-]*b\b[\w.-]*|latest)$"
             r"|(?:gpt|claude|llama|gemini|qwen|mistral|gemma|phi|deepseek|glm)-?[a-z-]*\d[\w.:-]*$"
             r"|(?:[a-z]+\d?-)?(?:embed|embedding|minilm|bge|e5|gte|whisper|bert)-[a-z0-9.-]+$"
@@ -47,32 +48,32 @@ _FORMS = (
     ),
     (
         "config",
-        re.compile(r"--[a-z][a-z0-9]*(?:-[a-z0-9]+)*$|\$?[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$|\$[A-Z]{2,}$"),
+        lazy(r"--[a-z][a-z0-9]*(?:-[a-z0-9]+)*$|\$?[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$|\$[A-Z]{2,}$"),
     ),
-    ("command", re.compile(r"/[a-z][a-z0-9]*(?:[-:][a-z0-9]+)*$")),
+    ("command", lazy(r"/[a-z][a-z0-9]*(?:[-:][a-z0-9]+)*$")),
     (
         "error",
-        re.compile(
+        lazy(
             r"(?:[A-Z][A-Za-z0-9]*[a-z](?:Error|Exception|Warning|Fault)|SIG(?:TERM|KILL|SEGV|INT|"
             r"HUP|PIPE|ABRT|USR[12])"
             r"|E(?:NOENT|ACCES|PERM|EXIST|AGAIN|PIPE|INVAL|ADDRINUSE|CONNREFUSED|CONNRESET|TIMEDOUT|"
             r"NOSPC|MFILE|BUSY))$"
         ),
     ),
-    ("protocol", re.compile(r"(?:RFC|ISO|SHA|MD|UTF|HTTP|PEP|ES|AES|RSA|BASE)-?\d+$", re.IGNORECASE)),
-    ("event", re.compile(r"[A-Z][A-Z0-9]{1,9}-\d{1,6}$|[A-Z]{3,10}\d{2,5}$|#\d{1,6}$")),
-    ("symbol", re.compile(r"_{0,2}[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+_{0,2}$")),
-    ("symbol", re.compile(r"[a-z]+[a-z0-9]*(?:[A-Z][A-Za-z0-9]*)+$|(?:[A-Z]+[a-z0-9]+){2,}[A-Z]*$")),
-    ("concept", re.compile(r"[A-Z][a-z]+\d?[A-Z]{2,}$")),
-    ("tool", re.compile(r"[A-Z][a-z]+\d+[a-z]{0,3}$")),
+    ("protocol", lazy(r"(?:RFC|ISO|SHA|MD|UTF|HTTP|PEP|ES|AES|RSA|BASE)-?\d+$", re.IGNORECASE)),
+    ("event", lazy(r"[A-Z][A-Z0-9]{1,9}-\d{1,6}$|[A-Z]{3,10}\d{2,5}$|#\d{1,6}$")),
+    ("symbol", lazy(r"_{0,2}[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+_{0,2}$")),
+    ("symbol", lazy(r"[a-z]+[a-z0-9]*(?:[A-Z][A-Za-z0-9]*)+$|(?:[A-Z]+[a-z0-9]+){2,}[A-Z]*$")),
+    ("concept", lazy(r"[A-Z][a-z]+\d?[A-Z]{2,}$")),
+    ("tool", lazy(r"[A-Z][a-z]+\d+[a-z]{0,3}$")),
 )
 """Patterns of the form of a bare word, the most certain first."""
 
-_DOTTED = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|::|->|#|:)[A-Za-z_$][\w$!?]*)+(?:/\d)?$")
-_JOINTS = re.compile(r"\.|::|->|#|:|/")
-_ROUTE = re.compile(r"/(?:[a-z]+/)?(?:api|v\d+)(?:/|$)")
-KEBAB = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)+$")
-_ARITY = re.compile(r"(?<=\w)/\d$")
+_DOTTED = lazy(r"[A-Za-z_$][\w$]*(?:(?:\.|::|->|#|:)[A-Za-z_$][\w$!?]*)+(?:/\d)?$")
+_JOINTS = lazy(r"\.|::|->|#|:|/")
+_ROUTE = lazy(r"/(?:[a-z]+/)?(?:api|v\d+)(?:/|$)")
+KEBAB = lazy(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)+$")
+_ARITY = lazy(r"(?<=\w)/\d$")
 _COMMAND_WORDS = """
 git npm npx yarn pnpm pip pipx uv uvx python python3 node cargo go make docker kubectl helm brew apt curl
 wget ssh bash sh mix bundle rake gh aws gcloud terraform ansible pytest ruff mypy cd cp mv rm ls cat grep

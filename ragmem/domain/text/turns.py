@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from ragmem.frozen import dataclass
+from ragmem.patterns import lazy
 
 ASKERS = frozenset({"user", "human"})
 """Labels of the user in transcripts of assistants; other speakers are found by structure."""
@@ -20,7 +21,7 @@ MAX_LEAD = 600
 MIN_SHARE = 0.4
 """Minimum share of lines that begin a turn among people; labels in a list of facts seldom repeat."""
 
-_LABEL = re.compile(
+_LABEL = lazy(
     r"^(?:\[[^\]\n]{1,60}\][ \t]{0,4})?(?:#{1,6}[ \t]{1,4})?[*_]{0,3}"
     r"(?P<name>[^\W\d_][\w.'\u2019-]{0,30}(?:[ \t][\w.'\u2019&-]{1,30}){0,3})"
     r"(?:[ \t]\([^)\n]{1,40}\))?[*_]{0,3}[ \t]?:[*_]{0,3}(?=\s|\Z)"

@@ -6,13 +6,14 @@ from functools import lru_cache, partial
 from ragmem.domain.text.known_names import AMBIGUOUS_NAMES, COMMON_WORDS, KNOWN_NAMES, NAME_STARTERS
 from ragmem.domain.text.token_types import MAX_NAME_CHARS, classify_token
 from ragmem.frozen import dataclass
+from ragmem.patterns import lazy
 
-PROPER = re.compile(r"[A-Z][A-Za-z0-9]*(?:[.&+'\u2019-][A-Za-z0-9]+)*[+#]{0,2}$")
-POSSESSIVE = re.compile(r"['\u2019]s?$")
+PROPER = lazy(r"[A-Z][A-Za-z0-9]*(?:[.&+'\u2019-][A-Za-z0-9]+)*[+#]{0,2}$")
+POSSESSIVE = lazy(r"['\u2019]s?$")
 
-_NEGATED = re.compile(r"n['\u2019]t$", re.IGNORECASE)
-_CONTRACTED = re.compile(r"['\u2019](?:m|re|ve|ll|d)$", re.IGNORECASE)
-_ELIDED = re.compile(
+_NEGATED = lazy(r"n['\u2019]t$", re.IGNORECASE)
+_CONTRACTED = lazy(r"['\u2019](?:m|re|ve|ll|d)$", re.IGNORECASE)
+_ELIDED = lazy(
     r"(?:[cdjlmnst]|[CDJLMNST](?=['\u2019](?:[^\W\dA-Z_]|[A-Z]{2}))|(?:jus|lors|puis|quoi)?qu|Qu)['\u2019](?=\w)"
 )
 
@@ -20,8 +21,8 @@ _AROUND = "\"'*_,;:!?[]{}<>|=\u2014\u2013\u2022\u2192\u201c\u201d\u2018\u2019\u2
 _AROUND_PLAIN = "(\"'*_,;:!?.)"
 _ENDS_SENTENCE = (".", "!", "?", ":", ";", "|")
 _ENDS_NAME = (*_ENDS_SENTENCE, ",", ")", "]")
-_TAG = re.compile(r"</?[a-zA-Z][\w-]*/?>?$")
-_QUALIFIED = re.compile(
+_TAG = lazy(r"</?[a-zA-Z][\w-]*/?>?$")
+_QUALIFIED = lazy(
     r"(?<=[A-Za-z0-9])-(?:based|compatible|specific|only|like|style|native|powered|driven|aware|backed|ready|"
     r"class|related|friendly|side|level|agnostic|free|first|hosted|managed|generated|formatted|wide)$"
 )

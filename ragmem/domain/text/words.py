@@ -11,7 +11,9 @@ import unicodedata
 from collections.abc import Mapping
 from functools import cache, lru_cache
 
-_NOT_ASCII = re.compile(r"[^\x00-\x7f]")
+from ragmem.patterns import lazy
+
+_NOT_ASCII = lazy(r"[^\x00-\x7f]")
 _SEPARATOR = " "
 _COMBINING = range(0x300, 0x332)
 """Combining accents; others separate words, as in SQLite."""

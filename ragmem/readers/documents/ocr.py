@@ -8,6 +8,7 @@ import time
 from importlib.util import find_spec
 from typing import Any
 
+from ragmem.patterns import lazy
 from ragmem.readers.documents.model import Limits
 from ragmem.readers.documents.recognition import Recognition
 
@@ -17,8 +18,8 @@ RAPIDOCR = "rapidocr"
 SECONDS = 120.0
 """The most for one picture or page."""
 
-_LANGUAGES = re.compile(r"[A-Za-z0-9_]+(?:\+[A-Za-z0-9_]+)*")
-_WORD = re.compile(r"\w{2,}")
+_LANGUAGES = lazy(r"[A-Za-z0-9_]+(?:\+[A-Za-z0-9_]+)*")
+_WORD = lazy(r"\w{2,}")
 
 
 def engine_name(languages: str = "") -> str:

@@ -1,6 +1,6 @@
 """What OCR reads in one picture, whatever engine does it."""
 
-from dataclasses import dataclass
+from ragmem.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

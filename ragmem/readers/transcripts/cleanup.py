@@ -5,6 +5,7 @@ from html import unescape
 
 from ragmem.domain.injection.injection_removal import without_injections
 from ragmem.domain.secrets.private import without_private
+from ragmem.patterns import lazy
 
 _NAMES = (
     "system[-_]reminder|command-message|command-contents|local-command-stdout|local-command-stderr"
@@ -15,20 +16,20 @@ _NAMES = (
     "|attached_files|user_info|git_status|project_layout|additional_data|agent_transcripts|rules|skill"
     "|teammate-message|subagent_notification|hook_context|timestamp|personality_spec|image"
 )
-_BLOCK = re.compile(rf"<(?P<name>{_NAMES})(?:\s[^<>]{{0,300}})?>", re.IGNORECASE)
-_OPEN = re.compile(r"<[a-z]", re.IGNORECASE)
+_BLOCK = lazy(rf"<(?P<name>{_NAMES})(?:\s[^<>]{{0,300}})?>", re.IGNORECASE)
+_OPEN = lazy(r"<[a-z]", re.IGNORECASE)
 _TO_THE_END = frozenset(
     "system-reminder system_reminder local-command-stdout local-command-caveat task-notification"
     " environment_context session_context".split()
 )
 """Blocks that reach to the end of the text without an end tag, because they were cut off."""
 
-_COMMAND = re.compile(r"<command-name>\s*(?P<name>[^<]{0,200}?)\s*</command-name>", re.IGNORECASE)
-_ARGUMENTS = re.compile(r"<command-args>(?P<said>.*?)(?:</command-args>|\Z)", re.DOTALL | re.IGNORECASE)
-_WRAPPED = re.compile(
+_COMMAND = lazy(r"<command-name>\s*(?P<name>[^<]{0,200}?)\s*</command-name>", re.IGNORECASE)
+_ARGUMENTS = lazy(r"<command-args>(?P<said>.*?)(?:</command-args>|\Z)", re.DOTALL | re.IGNORECASE)
+_WRAPPED = lazy(
     r"</?(?:user_query|user_request|command-name|command-args|instructions|bash-input)>\n?", re.IGNORECASE
 )
-_MARKS = re.compile(
+_MARKS = lazy(
     r"\[(?:Request interrupted by user(?: for tool use)?|Image(?: #\d+)?[^\]\n]{0,200})\]"
     r"|Full transcript available at: \S{1,400}|Read the output file to retrieve the result: \S{1,400}"
 )
@@ -44,25 +45,21 @@ _WRITTEN_FOR_US = (
 )
 """Beginnings of messages that no person wrote, though they are recorded as the user's."""
 
-_REQUEST = re.compile(
-    r"\A# Context from my IDE setup:.*?^## My request for Codex:\s*", re.DOTALL | re.MULTILINE
-)
+_REQUEST = lazy(r"\A# Context from my IDE setup:.*?^## My request for Codex:\s*", re.DOTALL | re.MULTILINE)
 
-_NOTIFIED = re.compile(
+_NOTIFIED = lazy(
     r"(?:<summary>(?:Agent \"(?P<task>[^\"\n]{1,200})\")?[^<]{0,200}</summary>\s{0,20})?"
     r"<result>(?P<report>.*?)(?:</result>|\Z)",
     re.DOTALL,
 )
-_SUMMARY_HEAD = re.compile(
+_SUMMARY_HEAD = lazy(
     r"\AThis session is being continued from a previous conversation[^\n]*\n+(?:[^\n]*summar[^\n]*:\s*\n+)?"
 )
-_ANALYSIS = re.compile(
-    r"\A\s*(?:<analysis>.*?</analysis>|Analysis:\s.*?^(?=Summary:))", re.DOTALL | re.MULTILINE
-)
+_ANALYSIS = lazy(r"\A\s*(?:<analysis>.*?</analysis>|Analysis:\s.*?^(?=Summary:))", re.DOTALL | re.MULTILINE)
 TAIL_CHARS = 800
 """Characters at the end of a summary in which the program's words to the model may begin."""
 
-_SUMMARY_TAIL = re.compile(
+_SUMMARY_TAIL = lazy(
     r"^(?:(?:Please )?continue (?:the conversation )?from where"
     r"|If you need specific details from before compaction|Continue with the last task)[^\n]*",
     re.MULTILINE | re.IGNORECASE,

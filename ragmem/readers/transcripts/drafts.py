@@ -15,6 +15,7 @@ from ragmem.domain.sessions.phases import asked_of, phases_of, text_of, title_of
 from ragmem.domain.sessions.transcript import SOURCE, ActType, Exchange
 from ragmem.domain.text.blocks import BlockType, units
 from ragmem.domain.text.exchanges import clip
+from ragmem.patterns import lazy
 from ragmem.readers.files import show
 from ragmem.readers.transcripts.cleanup import is_command
 
@@ -28,7 +29,7 @@ MIN_ANSWER = 200
 MOST_TYPED = 1500
 """Maximum characters of a question through the SDK that a person may have typed."""
 
-_ELEMENT = re.compile(r"<([a-z][\w-]{0,40})>.*</\1>", re.DOTALL | re.IGNORECASE)
+_ELEMENT = lazy(r"<([a-z][\w-]{0,40})>.*</\1>", re.DOTALL | re.IGNORECASE)
 
 _EDITS = 20
 """Maximum number of times that a file is listed as edited; a higher count says no more."""

@@ -1,6 +1,5 @@
 """Build exchanges from the records of any assistant."""
 
-import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,6 +12,7 @@ from ragmem.domain.model import digest
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.domain.sessions.transcript import Act, ActType, Exchange
 from ragmem.domain.text.exchanges import SECRET_REACH, clip
+from ragmem.patterns import lazy
 from ragmem.readers.dates import parse_time
 from ragmem.readers.transcripts.cleanup import is_command
 from ragmem.readers.transcripts.outcomes import outcome_of, report_of
@@ -47,7 +47,7 @@ MAX_NAME = 60
 """Characters of the name of an unknown type."""
 
 MAX_WORD = 2_048
-_BLANK = re.compile(r"\s")
+_BLANK = lazy(r"\s")
 
 _STATE_FIELDS = ("session", "agent", "cwd", "branch", "model", "entry")
 _KEY_LENGTH = 12

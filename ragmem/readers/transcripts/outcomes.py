@@ -10,6 +10,7 @@ from ragmem.domain.secrets.redaction import Redactor
 from ragmem.domain.sessions.transcript import REPORT_LABEL, Act, ActType
 from ragmem.domain.text.exchanges import SECRET_REACH, clip
 from ragmem.frozen import dataclass
+from ragmem.patterns import lazy
 from ragmem.readers.transcripts.tools import Call
 
 MAX_REPORT = 20_000
@@ -25,17 +26,15 @@ MAX_LINES = 3
 MAX_LINE = 240
 MAX_ANSWER = 2000
 
-_COMMIT = re.compile(
+_COMMIT = lazy(
     r"^[ \t]*\[(?P<branch>[^\]\n]{1,120}?)(?: \(root-commit\))? (?P<hash>[0-9a-f]{7,40})\] "
     r"(?P<subject>[^\n]{1,300})",
     re.MULTILINE,
 )
-_PULL = re.compile(r"https?://[\w.-]{1,80}/[\w.-]{1,80}/[\w.-]{1,80}/(?:pull|-/merge_requests)/\d+")
-_EXIT = re.compile(
-    r"\b(?:exit(?:ed with)?[ _]?code|exit[ _]status|Exit code)\W{0,4}(-?\d{1,3})\b", re.IGNORECASE
-)
+_PULL = lazy(r"https?://[\w.-]{1,80}/[\w.-]{1,80}/[\w.-]{1,80}/(?:pull|-/merge_requests)/\d+")
+_EXIT = lazy(r"\b(?:exit(?:ed with)?[ _]?code|exit[ _]status|Exit code)\W{0,4}(-?\d{1,3})\b", re.IGNORECASE)
 _EXIT_REACH = 400
-_SUM = re.compile(
+_SUM = lazy(
     r"^[= ]{0,60}\d+ (?:passed|failed|errors?|skipped|xfailed)\b[^\n]{0,160}"
     r"|^[ \t]*Tests?:? +(?:run: )?\d+[^\n]{0,120}|^[ \t]*Tests: [^\n]{1,120}|^test result: [^\n]{1,120}"
     r"|^[ \t]*\d+ (?:passing|failing|pending|examples?,)[^\n]{0,80}|^(?:ok|FAIL) +\t?[^\n]{1,120}"
@@ -65,21 +64,21 @@ _ERRORS = (
 )
 """Words of lines that name an error, in lower case."""
 
-_NONE = re.compile(r"\b(?:0|no) (?:errors?|failed|failures?|exceptions?)\b", re.IGNORECASE)
-_BAD_SUM = re.compile(r"[1-9]\d* (?:failed|failing|errors?)|FAIL")
+_NONE = lazy(r"\b(?:0|no) (?:errors?|failed|failures?|exceptions?)\b", re.IGNORECASE)
+_BAD_SUM = lazy(r"[1-9]\d* (?:failed|failing|errors?)|FAIL")
 _BLOCKS = ("<private", FRAME_TAG, "-----begin ")
-_COLOURS = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")
-_NOISE = re.compile(r"^\s*(?:Exit code|Chunk ID|Wall time|Process exited|Original token count|Output:|<)")
-_SAID = re.compile(r"the user said:\s*(?P<said>.{1,4000})", re.DOTALL | re.IGNORECASE)
-_REJECTED = re.compile(
+_COLOURS = lazy(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")
+_NOISE = lazy(r"^\s*(?:Exit code|Chunk ID|Wall time|Process exited|Original token count|Output:|<)")
+_SAID = lazy(r"the user said:\s*(?P<said>.{1,4000})", re.DOTALL | re.IGNORECASE)
+_REJECTED = lazy(
     r"The user doesn't want to (?:proceed with|take) this|doesn't want to proceed", re.IGNORECASE
 )
-_USAGE = re.compile(r"^(?:agentId: |<usage>)[^\n]{0,400}(?:\n[a-z_]+: \d+)*(?:</usage>)?\s*$", re.MULTILINE)
-_LAUNCHED = re.compile(
+_USAGE = lazy(r"^(?:agentId: |<usage>)[^\n]{0,400}(?:\n[a-z_]+: \d+)*(?:</usage>)?\s*$", re.MULTILINE)
+_LAUNCHED = lazy(
     r"[{\[]|(?:async )?(?:agent|task|subagent) (?:was )?(?:launched|started|spawned|is running)\b",
     re.IGNORECASE,
 )
-_NOTE = re.compile(r"\n\n?Note: The user's next message.*\Z", re.DOTALL)
+_NOTE = lazy(r"\n\n?Note: The user's next message.*\Z", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)

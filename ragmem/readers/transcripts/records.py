@@ -6,12 +6,14 @@ from typing import Any
 
 import orjson
 
-_ESCAPE = re.compile(
+from ragmem.patterns import lazy
+
+_ESCAPE = lazy(
     rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
     rb"|(?P<half>u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
     re.DOTALL,
 )
-_HALF = re.compile(rb"\\u[dD][89a-fA-F]")
+_HALF = lazy(rb"\\u[dD][89a-fA-F]")
 
 
 def parse(line: bytes) -> Any:

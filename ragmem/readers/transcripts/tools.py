@@ -10,6 +10,7 @@ from ragmem.domain.secrets.redaction import Redactor
 from ragmem.domain.sessions.transcript import Act, ActType
 from ragmem.domain.text.exchanges import SECRET_REACH, clip
 from ragmem.frozen import dataclass
+from ragmem.patterns import lazy
 
 MAX_LINE = 160
 """Maximum characters of a command, a question or the name of a file in a line."""
@@ -70,10 +71,10 @@ _LINES = {
     "delegated": (ActType.DELEGATED, _TASKS),
 }
 
-_PATCH_FILE = re.compile(
+_PATCH_FILE = lazy(
     r"^\*\*\* (Update|Add|Delete) File: (.{1,1000})$|^\*\*\* Move to: (.{1,1000})$", re.MULTILINE
 )
-_HEREDOC = re.compile(r"<<-?\s*['\"]?(\w+)")
+_HEREDOC = lazy(r"<<-?\s*['\"]?(\w+)")
 _LOOKS = frozenset(
     "ls cat bat grep egrep rg ag fd find sed head tail less more pwd wc tree which type file stat du df nl jq"
     " awk sort uniq cut diff cd echo printf true test [ env printenv date ps whoami uname command sleep xargs"
@@ -88,14 +89,14 @@ _LOOKS_OF = {
     "go": frozenset(("doc", "list", "env", "version")),
     "npm": frozenset(("ls", "view", "outdated")),
 }
-_WRITES = re.compile(
+_WRITES = lazy(
     r"(?<![0-9&])>{1,2}\s*(?!/dev/null|&)[\w./~$\"'-]|\bsed\s+(?:-\w+\s+)*-i|\btee\b|-delete\b|-exec\s+rm\b"
 )
-_CD = re.compile(r"\Acd \S{1,300} *&& *")
-_IN_QUOTES = re.compile(r"'[^']{0,2000}'|\"[^\"]{0,2000}\"")
-_SPLIT = re.compile(r"\s*(?:&&|\|\||[;|\n])\s*")
-_SETTING = re.compile(r"^(?:\w+=\S*\s+|sudo\s+|time\s+|timeout\s+\S+\s+|env\s+|nice\s+)+")
-_TESTS = re.compile(
+_CD = lazy(r"\Acd \S{1,300} *&& *")
+_IN_QUOTES = lazy(r"'[^']{0,2000}'|\"[^\"]{0,2000}\"")
+_SPLIT = lazy(r"\s*(?:&&|\|\||[;|\n])\s*")
+_SETTING = lazy(r"^(?:\w+=\S*\s+|sudo\s+|time\s+|timeout\s+\S+\s+|env\s+|nice\s+)+")
+_TESTS = lazy(
     r"\b(?:pytest|py\.test|unittest|tox|nox|jest|vitest|mocha|karma|rspec|phpunit|ctest|ava|cypress|playwright"
     r"|go (?:test|vet|build)|gotestsum|cargo (?:test|nextest|check|clippy|build)|golangci-lint"
     r"|(?:npm|pnpm|yarn|bun|deno)(?: run)? (?:test|lint|check|typecheck|type-check|build)[\w:-]*|npx tsc|tsc"
@@ -105,14 +106,14 @@ _TESTS = re.compile(
     r"|(?:\./)?gradlew? \S{0,40}(?:test|check|build)|mvn \S{0,40} ?(?:test|verify|package)"
     r"|dotnet (?:test|build)|swift (?:test|build)|xcodebuild|mix test|bundle exec r)\b"
 )
-_COMMITS = re.compile(r"\bgit\b[^\n|;&]{0,60}?\s(?:commit|merge|cherry-pick|revert|rebase|pull)\b")
-_PULLS = re.compile(r"\bgh\s+pr\s+(?:create|merge)|\bgit\b[^\n|;&]{0,60}?\spush\b")
-_PULL_TITLE = re.compile(r"\s(?:--title|-t)[= ]\s*(?:\"((?:[^\"\\\n]|\\.){1,300})\"|'([^'\n]{1,300})')")
-_NAME = re.compile(r"[^a-z0-9]")
-_SCRIPT_COMMAND = re.compile(
+_COMMITS = lazy(r"\bgit\b[^\n|;&]{0,60}?\s(?:commit|merge|cherry-pick|revert|rebase|pull)\b")
+_PULLS = lazy(r"\bgh\s+pr\s+(?:create|merge)|\bgit\b[^\n|;&]{0,60}?\spush\b")
+_PULL_TITLE = lazy(r"\s(?:--title|-t)[= ]\s*(?:\"((?:[^\"\\\n]|\\.){1,300})\"|'([^'\n]{1,300})')")
+_NAME = lazy(r"[^a-z0-9]")
+_SCRIPT_COMMAND = lazy(
     r"\b(?:cmd|command)['\"]?\s*:\s*(\[[^\]]{1,2000}\]|\"(?:[^\"\\\n]|\\.){1,4000}\"|`[^`]{1,4000}`)"
 )
-_QUOTES = re.compile(r"(?<!\\)[\"`,\[\]]|\\(?=[\"`])")
+_QUOTES = lazy(r"(?<!\\)[\"`,\[\]]|\\(?=[\"`])")
 MAX_SCRIPT = 20_000
 
 

@@ -2,18 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import lru_cache
 
 from ragmem.domain.model import Chunk, Memory
 from ragmem.domain.secrets.redaction import Redactor, Secret, cover
 
 _BETWEEN = " > "
-
-
-# A write reads each memory for its names, for its record, and once more within the transaction.
-@lru_cache(maxsize=64)
-def _secrets_of(text: str, redactor: Redactor) -> list[Secret]:
-    return redactor.find(text)
 
 
 def redact_chunks(memory: Memory, chunks: Sequence[Chunk], redactor: Redactor) -> tuple[Chunk, ...]:
@@ -22,7 +15,7 @@ def redact_chunks(memory: Memory, chunks: Sequence[Chunk], redactor: Redactor) -
     A heading within a secret is removed from the headings of a chunk.
     """
     whole = memory.indexed_text
-    secrets = _secrets_of(whole, redactor)
+    secrets = redactor.find(whole)
     return tuple(_redact_chunk(whole, chunk, secrets) for chunk in chunks) if secrets else tuple(chunks)
 
 

@@ -10,13 +10,14 @@ from ragmem.domain.injection.sanitization import sanitize_text, secrets_in, with
 from ragmem.domain.model import Draft, Memory, content_hash
 from ragmem.domain.records.records import FIELDS
 from ragmem.domain.secrets.redaction import Redactor
+from ragmem.patterns import lazy
 
 __all__ = ["sanitize_draft", "sanitize_memory", "sanitize_text"]
 
 MIN_SHOWN = 12
 """Minimum characters of a line that counts as a line of a secret key."""
 
-_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,20}://")
+_ADDRESS = lazy(r"[A-Za-z][A-Za-z0-9+.-]{0,20}://")
 
 
 def sanitize_draft(draft: Draft, redactor: Redactor) -> Draft:

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, fields, replace
+from functools import cached_property
 from typing import Any
 
 from ragmem.config.models import ModelSettings
@@ -122,7 +123,7 @@ class ActiveModels:
             self._remember()
 
     def _remember(self) -> None:
-        recipe = recipe_of(self._settings)
+        recipe = self._recipe
         wanted = self.wanted_id()
         record = before = self.records.read(ACTIVE)
         if record is None or (record.model != wanted and not self._has_vectors_of(record.model)):
@@ -133,6 +134,10 @@ class ActiveModels:
         if record is not None:
             known = replace(record, recipe=recipe) if record.model == wanted else record
             self.records.replace(ACTIVE, before, known)
+
+    @cached_property
+    def _recipe(self) -> dict[str, Any]:
+        return recipe_of(self._settings)
 
     def probe(self) -> None:
         """Raise BackendError if the configured model does not answer."""

@@ -1,19 +1,20 @@
 """Work in other processes: reading many texts is twice as fast on two cores."""
 
 import gc
-import multiprocessing
 import os
 import signal
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
 from functools import partial
 from itertools import chain
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from ragmem.storage.sql.batches import batches
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ProcessPoolExecutor
 
 Given = TypeVar("Given")
 Done = TypeVar("Done")
@@ -58,6 +59,9 @@ class WorkerPool:
             yield from ((one, work(one)) for one in given)
             return
         if self._pool is None:
+            import multiprocessing  # noqa: PLC0415 - one memory needs no other process
+            from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415
+
             # Not forked: other threads of this process may hold locks.
             context = multiprocessing.get_context("spawn")
             self._pool = ProcessPoolExecutor(self.workers, mp_context=context, initializer=_initialize)
@@ -96,6 +100,8 @@ def _initialize() -> None:
 
 
 def _exit_with_parent() -> None:
+    import multiprocessing  # noqa: PLC0415
+
     if (parent := multiprocessing.parent_process()) is not None:
         parent.join()
         os._exit(1)

@@ -5,7 +5,6 @@ of many chunks is near by chance. So a list of generic questions is asked once, 
 cosines moves the floor, so that about the same share of good questions falls below it in every store.
 """
 
-import re
 from collections.abc import Sequence
 from dataclasses import asdict, fields
 
@@ -14,6 +13,7 @@ import orjson
 from ragmem.domain.model import State
 from ragmem.domain.text.language import is_foreign
 from ragmem.frozen import dataclass
+from ragmem.patterns import lazy
 from ragmem.ports import Store
 from ragmem.services.retrieval.calibration_questions import QUESTIONS
 from ragmem.storage.fulltext.fulltext import search as search_text
@@ -38,7 +38,7 @@ BUNDLED = "all-MiniLM-L6-v2"
 """Prefix of the ids of the model that the default was measured with, in any weight format."""
 
 _DEPTH = 10
-_SENTENCE = re.compile(r"[.!?]\s|\n")
+_SENTENCE = lazy(r"[.!?]\s|\n")
 _LONGEST_QUESTION = 200
 
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from ragmem.domain.model import Match
 from ragmem.domain.retrieval.sentences import Sentence, Span, rank_sentences, sentences_of
@@ -9,6 +10,7 @@ from ragmem.domain.secrets.redaction import Redactor, Secret, cover
 from ragmem.domain.sessions.transcript import ANSWER_LABEL, QUESTION_LABEL, RESULT_HEADING
 from ragmem.domain.text.keywords import is_stop_word
 from ragmem.domain.text.words import fold_words, pairs, stem
+from ragmem.patterns import lazy
 
 FIRST, FURTHER = 480, 240
 """Characters of the excerpt of the first match, and of each further one."""
@@ -33,25 +35,46 @@ GAP = " \u2026 "
 """Stands for what is left out between two sentences."""
 
 REACH = 4_000
-"""Characters searched for secrets on both sides of what is shown: no key is as long, and texts were redacted
-before they were stored."""
+"""Characters searched for secrets on both sides of what is shown: no key is as long, and texts were
+redacted before they were stored."""
 
-FAR_REACHING = re.compile(r"<private|-----BEGIN", re.IGNORECASE)
+FAR_REACHING = lazy(r"<private|-----BEGIN", re.IGNORECASE)
 """The beginning of a secret that may end anywhere."""
 
-_DONE = re.compile(r"- (?:Looked at|Searched for|Handed on|Changed|Wrote|Ran|Tested with|Plan:) ")
+_DONE = lazy(r"- (?:Looked at|Searched for|Handed on|Changed|Wrote|Ran|Tested with|Plan:) ")
 """The beginning of a line of actions, as `domain.sessions.phases` writes it."""
 
-_WORD = re.compile(r"\w+")
+_WORD = lazy(r"\w+")
 
 
-def find_secrets_near(text: str, start: int, end: int, redactor: Redactor) -> list[Secret]:
-    """Return the secrets in text[start:end], also those that begin or end outside of it."""
+def find_secrets_near(text: str, spans: Sequence[Span], redactor: Redactor) -> list[Secret]:
+    """Return the secrets in some parts of a text, in order, also those that begin or end outside of them."""
     if FAR_REACHING.search(text):
         return redactor.find(text)
-    first = max(0, start - REACH)
-    found = redactor.find(text[first : end + REACH])
-    return [Secret(first + one.start, first + one.end, one.kind) for one in found]
+    windows: list[Span] = []
+    for start, end in sorted(spans):
+        first, last = max(0, start - REACH), min(len(text), end + REACH)
+        if windows and first <= windows[-1][1]:
+            first, last = windows[-1][0], max(last, windows.pop()[1])
+        windows.append((first, last))
+    searched = _searched(text, redactor)
+    found: list[Secret] = []
+    for first, last in windows:
+        # A copy, because another thread may add to them.
+        within = next((one for (at, to), one in list(searched.items()) if at <= first and last <= to), None)
+        if within is None:
+            secrets = redactor.find(text[first:last])
+            within = [Secret(first + one.start, first + one.end, one.kind) for one in secrets]
+            searched[first, last] = within
+        found += [one for one in within if one.start < last and first < one.end]
+    return found
+
+
+# An answer shows both the excerpt of a match and its chunk, which is near.
+@lru_cache(maxsize=4)
+def _searched(text: str, redactor: Redactor) -> dict[Span, list[Secret]]:  # noqa: ARG001 - the key
+    """Return the windows of a text that were searched, with their secrets; the caller adds to them."""
+    return {}
 
 
 def excerpt(match: Match, question: str, *, most: int = FIRST, redactor: Redactor) -> str:
@@ -67,7 +90,7 @@ def excerpt(match: Match, question: str, *, most: int = FIRST, redactor: Redacto
     )
     if not chosen:
         return ""
-    secrets = find_secrets_near(text, min(chosen)[0], max(chosen)[1], redactor)
+    secrets = find_secrets_near(text, [*chosen, (match.chunk.start, match.chunk.end)], redactor)
     shown, last = "", -1
     for (start, end), room in sorted(chosen.items()):
         said = _around(" ".join(cover(text, secrets, start, end).split()), question, room)

@@ -204,7 +204,7 @@ def _times(
 
 
 def _shown(text: str, one: Sentence, redactor: Redactor) -> str:
-    secrets = find_secrets_near(text, one.start, one.end, redactor)
+    secrets = find_secrets_near(text, [(one.start, one.end)], redactor)
     line = " ".join(cover(text, secrets, one.start, one.end).split())
     return line if len(line) <= LONGEST else f"{line[: LONGEST - 1].rstrip()}\u2026"
 

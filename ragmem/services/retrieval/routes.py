@@ -20,6 +20,7 @@ from ragmem.domain.retrieval.routing_frames import agents_frame, code_frame
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.errors import BackendError, ForbiddenError
 from ragmem.frozen import dataclass
+from ragmem.patterns import lazy
 from ragmem.ports import Store
 from ragmem.services.retrieval.query import Answer, Question, validate_question
 from ragmem.services.retrieval.question import Fact
@@ -57,7 +58,7 @@ WORK = frozenset({"task", "tasks", "agent", "agents", "job", "jobs", "status", "
 FINDINGS = frozenset(
     {"security", "audit", "finding", "findings", "scan", "scans", "recon", "pentest", "vulnerability", "cve"}
 )
-_STATUS = re.compile(
+_STATUS = lazy(
     r"^\s*[-*] \[ \]|\b(?:status|state|phase)\s*:|\b(?:in progress|blocked (?:by|on)|assigned to|pending)\b",
     re.IGNORECASE | re.MULTILINE,
 )

@@ -8,7 +8,7 @@ from ragmem.domain.model.decay import Decay, age_days
 from ragmem.domain.model.document_place import LOCATOR, document_place
 from ragmem.domain.records.records import FIELDS, fields_text, record_of
 from ragmem.domain.secrets.redaction import Redactor, cover
-from ragmem.services.retrieval.excerpts import excerpt
+from ragmem.services.retrieval.excerpts import excerpt, find_secrets_near
 from ragmem.services.retrieval.output_fields import OutputField, output_example, output_values, rfc3339
 from ragmem.services.retrieval.sources import RULE_IN_SCOPE
 from ragmem.services.retrieval.supersessions import (
@@ -93,8 +93,10 @@ def memory_shape(memory: Memory, *, verbatim: bool = False, redactor: Redactor) 
 
 def best_chunk_text(match: Match, redactor: Redactor) -> str:
     """Return the text of the best chunk without secrets, including those that extend beyond it."""
-    whole, chunk = match.memory.indexed_text, match.chunk
-    return cover(whole, redactor.find(whole), chunk.start, chunk.end)
+    whole, start, end = match.memory.indexed_text, match.chunk.start, match.chunk.end
+    # What is stored with its secrets is searched as a whole: a heading far above may name a column of them.
+    found = redactor.find(whole) if redactor.stored else find_secrets_near(whole, [(start, end)], redactor)
+    return cover(whole, found, start, end)
 
 
 def ageing_shape(memory: Memory, policy: Decay, *, now: datetime) -> dict[str, float]:
@@ -203,9 +205,11 @@ def match_shape(
 
     With a `question` the excerpt has the sentences that answer it.
     """
+    # The excerpt first: what it searches for secrets includes the chunk.
+    said = None if question is None else excerpt(match, question, redactor=redactor)
     shape = memory_shape(match.memory, redactor=redactor) | output_values(MATCH_FIELDS, match, redactor)
-    if question is not None:
-        shape["excerpt"] = excerpt(match, question, redactor=redactor)
+    if said is not None:
+        shape["excerpt"] = said
     if explain:
         shape["terms"] = {name: round(value, 4) for name, value in match.terms.items()}
     return shape

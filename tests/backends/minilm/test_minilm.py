@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragmem.backends import minilm
-from ragmem.backends.minilm import MiniLmEmbedder, numpy_engine
+from ragmem.backends.minilm import MiniLmEmbedder, numpy_engine, onnx_engine
 from ragmem.backends.minilm import embedder as embedder_module
 from ragmem.backends.minilm.embedder import FOLDER, batch
 from ragmem.backends.minilm.engines import candidates, has_fast_int8, open_engine
@@ -257,6 +257,31 @@ def test_damaged_weights_are_a_backend_error(engine, damage, tmp_path):
     with pytest.raises(BackendError, match="cannot be read") as caught:
         MiniLmEmbedder(engine=engine, folder=tmp_path).embed(["text"], role="query")
     assert caught.value.hint
+
+
+@needs_onnx
+def test_onnxruntime_packs_the_weights_after_some_sequences_and_the_vectors_stay_the_same(monkeypatch):
+    import onnxruntime
+
+    packed = []
+
+    class Options(onnxruntime.SessionOptions):
+        def add_session_config_entry(self, name, value):
+            packed.append((name, value))
+            super().add_session_config_entry(name, value)
+
+    monkeypatch.setattr(onnxruntime, "SessionOptions", Options)
+    engine = open_engine("onnx", FOLDER)
+    long = [101, *range(2000, 2180), 102]
+    sequences = [[101, 2054, 2003, 102], long] * (onnx_engine.FEW // 2)
+
+    first = np.concatenate([engine.forward([one]) for one in sequences[:-1]])
+    assert packed == [("session.disable_prepacking", "1")]
+    later = engine.forward(sequences)
+    engine.forward(sequences)
+
+    assert packed == [("session.disable_prepacking", "1"), ("session.disable_prepacking", "0")]
+    assert np.array_equal(first, later[:-1])
 
 
 @needs_onnx

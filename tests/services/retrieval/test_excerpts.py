@@ -6,12 +6,12 @@ from datetime import UTC, datetime
 import pytest
 
 from ragmem.domain.model import Draft
-from ragmem.domain.secrets.redaction import DEFAULT
+from ragmem.domain.secrets.redaction import DEFAULT, Redactor
 from ragmem.mcp.dispatch import call
 from ragmem.services.context.context import context
 from ragmem.services.ingestion.classify import classify_draft
 from ragmem.services.ingestion.index import index, record_of
-from ragmem.services.retrieval.excerpts import FIRST, excerpt
+from ragmem.services.retrieval.excerpts import FIRST, excerpt, find_secrets_near
 from ragmem.services.retrieval.query import Question
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
@@ -122,6 +122,35 @@ def test_a_secret_is_never_shown_although_its_beginning_is_left_out(best):
     shown = best(f"{FILLING}\n\nThe ferry token is {key} for now.", "what is the ferry token", most=80)
     assert key not in shown
     assert "ferry token" in shown
+
+
+class CountingRedactor(Redactor):
+    """The default rules, which notes how long the texts were that it searched."""
+
+    def find(self, text):
+        lengths.append(len(text))
+        return super().find(text)
+
+
+lengths = []
+
+
+def test_secrets_are_searched_around_the_parts_that_are_shown_and_only_once():
+    lengths.clear()
+    keys = [f"ghp_{letter}1B2c3D4" + "a1B2c3D4" * 4 for letter in "ab"]
+    text = f"The token is {keys[0]}.\n{'Nothing here. ' * 3_000}\nNow it is {keys[1]}, for good."
+    spans = [(text.index(key), text.index(key) + 9) for key in keys]
+
+    found = find_secrets_near(text, spans, CountingRedactor())
+
+    assert [text[one.start : one.end] for one in found] == keys
+    assert len(lengths) == 2
+    assert sum(lengths) < len(text) / 3
+    assert find_secrets_near(text, spans[1:], CountingRedactor()) == found[1:]
+    assert len(lengths) == 2
+    # A part between them was not searched yet.
+    assert find_secrets_near(text, [(20_000, 20_010)], CountingRedactor()) == []
+    assert len(lengths) == 3
 
 
 def test_every_way_to_ask_gives_the_same_sentence(memory, best, inside, tmp_path):

@@ -1,0 +1,62 @@
+"""A pattern of `ragmem.patterns` does what one of `re.compile` does, once it is used."""
+
+import gc
+import importlib
+import pickle
+import pkgutil
+import re
+
+import pytest
+
+import ragmem.domain
+import ragmem.readers
+from ragmem import patterns
+from ragmem.patterns import lazy
+
+
+def test_it_finds_splits_and_replaces_like_a_compiled_one():
+    source = r"(?P<word>[a-z]+)-(\d+)"
+    ours, theirs = lazy(source, re.IGNORECASE), re.compile(source, re.IGNORECASE)
+    text = "see DATA-12 and api-7"
+
+    assert ours.sub(r"\2", text) == theirs.sub(r"\2", text) == "see 12 and 7"
+    assert ours.findall(text) == theirs.findall(text)
+    assert [one.span() for one in ours.finditer(text, 5)] == [one.span() for one in theirs.finditer(text, 5)]
+    assert ours.search(text)["word"] == "DATA"
+    assert ours.match(text) is None
+    assert ours.fullmatch("api-7").groups() == ("api", "7")
+    assert ours.split(text) == theirs.split(text)
+    assert ours.subn("", text) == theirs.subn("", text)
+    assert (ours.pattern, ours.flags, ours.groups) == (theirs.pattern, theirs.flags, theirs.groups)
+
+
+def test_it_is_compiled_once_and_not_before_it_is_used(monkeypatch):
+    compiled = []
+    monkeypatch.setattr(re, "compile", lambda *given, kept=re.compile: compiled.append(given) or kept(*given))
+    pattern = lazy("a+")
+    assert compiled == []
+
+    assert pattern.search("caat")[0] == "aa"
+    assert pattern.match("aaa")[0] == "aaa"
+
+    assert compiled == [("a+", 0)]
+
+
+def test_another_process_gets_it_whole():
+    assert pickle.loads(pickle.dumps(lazy("A+", re.IGNORECASE))).search("caat")[0] == "aa"
+
+
+def test_a_mistake_is_reported_at_the_first_use():
+    with pytest.raises(re.error, match="missing"):
+        lazy("(").search("")
+
+
+def test_every_pattern_of_the_package_compiles():
+    for room in (ragmem.domain, ragmem.readers):
+        for module in pkgutil.walk_packages(room.__path__, f"{room.__name__}."):
+            importlib.import_module(module.name)
+    found = [one for one in gc.get_objects() if type(one) is patterns._Lazy and one.pattern != "("]
+
+    assert len(found) > 500
+    for one in found:
+        assert re.compile(one.pattern, one._flags)

@@ -11,7 +11,7 @@ from ragmem.domain.text.spans import ClosedSpan, Span
 from ragmem.frozen import dataclass
 from ragmem.patterns import lazy
 
-HINT = lazy(
+_HINT = lazy(
     r"\b(?:since|until|till|up to|from|between|as of|starting|no longer|any ?more|used to|formerly|seit|bis"
     r"|ab|vom|von|zwischen|nicht mehr|depuis|jusqu\w*|d\u00e8s|du|entre|desde|hasta|del?|ya no|fino|dal"
     r"|at\u00e9|sinds|tot|vanaf|\u0434\u043e|\u0441|\u0431\u043e\u043b\u044c\u0448\u0435)\b|[\u81ea\u4ece\u5230]|\u307e\u3067"
@@ -100,7 +100,7 @@ def may_have_ended(text: str) -> bool:
 
 def may_be_dated(text: str) -> bool:
     """Tell whether a text may have a statement whose validity begins or ends at a known time."""
-    return _has_near_year(HINT, text)
+    return _has_near_year(_HINT, text)
 
 
 def _has_near_year(pattern: re.Pattern[str], text: str) -> bool:
@@ -124,7 +124,7 @@ def validity(sentence: str, *, now: datetime) -> Validity | None:
     Dates are read in the languages of `date_languages`; demands, plans, denials and questions have no
     validity.
     """
-    if not HINT.search(sentence):
+    if not _HINT.search(sentence):
         return None
     text = translate_dates(sentence).translate(TO_LOWER)
     for pattern, label in ((_NO_LONGER, "no longer"), (_FORMERLY, FORMERLY)):

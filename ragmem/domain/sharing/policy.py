@@ -37,7 +37,7 @@ _BY_NAME = {
 }
 """Values of `type` in a memory's metadata, by the kind that they name."""
 
-_LABEL = re.compile(
+_LABEL = lazy(
     r"[\s#>*_+-]*(?:known )?(?P<name>decision|gotcha|pitfall|convention|best[ -]practice)s?"
     r"(?:[ #-]{0,2}\d{1,5})?(?: \([^()\n]{1,40}\))?[*_ ]{0,3}(?:[:\n\u2013\u2014]| - |\Z)",
     re.IGNORECASE,

@@ -27,7 +27,7 @@ MAX_ATTESTATIONS = 256
 MAX_TREE = 2 * 1024 * 1024
 """Bytes of a tree: more than 20,000 blobs in one folder."""
 
-MAXFOLDER = 64 * 1024
+MAX_FOLDER = 64 * 1024
 """Bytes of a folder of single records: some 700, where an honest member has 128 in all."""
 
 MAX_BYTES = 128 * 1024 * 1024
@@ -230,7 +230,7 @@ def _single_records(
     reader: ObjectReader, start_of_id: str, tree: str, before: str, rejections: Counter[str]
 ) -> Iterator[Entry]:
     old = _folder(reader, before, Counter()) if before else {}
-    for key, (mode, blob) in _folder(reader, tree, rejections, MAXFOLDER).items():
+    for key, (mode, blob) in _folder(reader, tree, rejections, MAX_FOLDER).items():
         if old.get(key) == (mode, blob):
             continue
         if mode == _FILE and is_record_id(key) and key.startswith(start_of_id):

@@ -13,7 +13,7 @@ from ragmem.frozen import dataclass
 from ragmem.storage.fulltext import lexicon
 from ragmem.storage.fulltext.terms import Analysed, analyse
 from ragmem.storage.lifecycle.connections import compare_again
-from ragmem.storage.lifecycle.forgotten_texts import find_forgotten, unmark_forgotten
+from ragmem.storage.lifecycle.forgotten_texts import unmark_forgotten
 from ragmem.storage.lifecycle.supersessions import forget_former_text
 from ragmem.storage.memories import edits
 from ragmem.storage.sql.batches import batches, marks
@@ -214,11 +214,6 @@ class Memories:
             )
             found += map(memory_from, rows)
         return found
-
-    def forgotten_ids(self, memories: Iterable[Memory]) -> set[str]:
-        """Return the ids of the memories whose text was forgotten in their project and not stored since."""
-        with self._database.read() as connection:
-            return find_forgotten(connection, memories)
 
     def with_hashes(self, hashes: Iterable[str]) -> list[Memory]:
         """Return the memories with one of these content hashes."""

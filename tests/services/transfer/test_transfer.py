@@ -30,7 +30,7 @@ from ragmem.storage.activity.model_record import ACTIVE, ModelRecord
 from ragmem.storage.activity.transcripts import Transcript
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.lifecycle.archive import Archive, ArchiveEntry
-from ragmem.storage.lifecycle.forgotten_texts import remember_forgotten
+from ragmem.storage.lifecycle.forgotten_texts import find_forgotten, remember_forgotten
 from ragmem.storage.lifecycle.lifecycle_state import Recall
 from ragmem.storage.maintenance.catalog_export import Contents
 from ragmem.storage.memories import project_joins
@@ -143,7 +143,8 @@ def test_what_leads_to_projects_and_what_was_moved_and_forgotten_goes_along(plac
         assert other.catalog.projects.moved_ids(["place0", "place1"]) == dict(
             zip(("place0", "place1"), moved, strict=True)
         )
-        assert other.catalog.memories.forgotten_ids([make(77)]) == {make(77).id}
+        with other.catalog.database.read() as connection:
+            assert find_forgotten(connection, [make(77)]) == {make(77).id}
     # A later copy has no more than the store that it is of.
     project_joins.release(place.catalog.database, "gullwing")
     place.catalog.projects.forget_moves(moved)

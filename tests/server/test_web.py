@@ -233,6 +233,13 @@ def test_a_search_is_limited_to_a_span_of_time(inside):
     titles.nth(1).wait_for()
 
 
+def test_an_excerpt_has_no_blanks_where_the_signs_of_markdown_were(inside):
+    inside.post("/v1/memory/memories", text="The gannets need `make gannets`, **always**.", title="Diving")
+    inside.go("#/search?q=gannets")
+    text = inside.page.locator(".result", has_text="Diving").inner_text()
+    assert "The gannets need make gannets, always." in text
+
+
 def test_a_plan_of_gc_waits_for_its_turn(inside):
     page = inside.page
     inside.post("/v1/memory/memories", text="The plan waits for its turn because one runs.", title="Turn")

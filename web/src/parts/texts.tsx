@@ -144,7 +144,8 @@ export function Prose({
 export function plain(text: string, title = ""): string {
   const found = text
     .replace(/^---\n[\s\S]*?\n---\n/, "")
-    .replace(/```\w*|\*\*|`|(^|\s)#{1,6}(?=\s)/gm, " ")
+    .replace(/```\w*|(^|\s)#{1,6}(?=\s)/gm, " ")
+    .replace(/\*\*|`/g, "")
     .replace(/(?<=^|\s)([-*]|-{3,})(?=\s)/gm, "·")
     .replace(/\s+/g, " ")
     .replace(/^[ ·]+/, "")

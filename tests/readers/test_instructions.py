@@ -163,7 +163,12 @@ FILES = {
     ],
     "projectagents": ["memory-bank/brief.md", ".serena/memories/a.md", ".claude/agent-memory/a/MEMORY.md"],
     "projectcommands": [".claude/agents/a.md", ".claude/skills/b/SKILL.md", ".claude/commands/c.md"],
-    "decisions": ["docs/adr/1.md", "doc/adr/2.md", "docs/decisions/3.md", "adr/4.md"],
+    "decisions": [
+        "docs/adr/1.md", "doc/adr/2.md", "docs/decisions/3.md", "adr/4.md", "adrs/5.md", "decisions/6.md",
+        "architecture-decision-record/7.md", "docs/architecture-decisions/8.md",
+        "architecture/decisions/9.md", "docs/development/adrs/10.md",
+        "docs/architecture/decisions/11.md", "packages/api/docs/adr/12.md",
+    ],
     "specs": ["specs/1/spec.md", ".kiro/specs/x/design.md"],
     "handoffs": ["HANDOFF.md", ".claude/handoffs/a.md", "thoughts/shared/handoffs/b.md"],
     "specstory": [".specstory/history/2026-01-02.md"],
@@ -180,7 +185,7 @@ def test_each_file_of_a_home_is_found_by_one_source(home: Path) -> None:
     write(home, **{name: name for files in wanted.values() for name in files})
     settings = settings_of(home)
     every = {name: names(home, name) for name in (one.name for one in settings.enabled_sources())}
-    assert {name: files for name, files in every.items() if files} == {
+    assert {name: sorted(files) for name, files in every.items() if files} == {
         source: sorted(files) for source, files in wanted.items()
     }
 

@@ -108,7 +108,15 @@ _UNDECIDED = re.compile(
 )
 """A status of what is not decided yet, and the marks of a template."""
 
-_RECORD = re.compile(r"(?:^|/|__|_)(?:adrs?|decisions?|decision-records?)(?:/|_)", re.IGNORECASE)
+_IN_FORCE = re.compile(
+    rf"{_STATUS}(?:accepted|approved|adopted|implemented|active|angenommen|accept\u00e9|aceptad[ao])\b",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""The status of a decision that holds."""
+
+_RECORD = re.compile(
+    r"(?:^|/|__|_)(?:adrs?|(?:architecture-)?decisions?(?:-records?)?)(?:/|_)", re.IGNORECASE
+)
 _RECORD_TITLE = re.compile(r"(?:adr|decision)[-_ #]?\d|\d{2,4}\s?[-:.]\s", re.IGNORECASE)
 """The path or the title of a record of one decision, whose title states it."""
 
@@ -252,9 +260,16 @@ def _acts(sentence: str) -> bool:
 
 
 def is_record(memory: Memory) -> bool:
-    """Tell whether a memory is the record of one decision."""
+    """Tell whether a memory is the record of one decision: it lies among such, and has one or its status."""
     named = _RECORD.search(memory.uri) is not None or _RECORD_TITLE.match(memory.title) is not None
-    return named and _DECISION_HEADING.search(memory.text) is not None
+    return named and any(one.search(memory.text) for one in (_DECISION_HEADING, _IN_FORCE))
+
+
+def is_in_force(memory: Memory) -> bool:
+    """Tell whether the status of a record says that its decision was accepted and still holds."""
+    return _IN_FORCE.search(memory.text) is not None and not any(
+        one.search(memory.text) for one in (_NO_LONGER, _ENDED_STATUS)
+    )
 
 
 def _line_of_record(memory: Memory, redactor: Redactor) -> tuple[str, float]:

@@ -20,8 +20,8 @@ PIECE_CHARS, PIECES_CHANGED = 40, 2
 """A passage is searched in another text in pieces of this length, because the parts of two versions may begin
 at different places. Up to so many pieces may be missing: a replaced word affects at most two."""
 
-OWN_RECORD = frozenset({"edits", "dates"})
-"""Terms of a match that was found by its own edits or date."""
+OWN_RECORD = frozenset({"edits", "files", "dates"})
+"""Terms of a match that was found by its own edits, file or date."""
 
 _WORD = lazy(r"\w+")
 

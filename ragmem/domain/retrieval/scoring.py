@@ -19,8 +19,8 @@ CODE_SHIFT = (0.7, 0.3)
 """A program rarely contains the words of a question: the weight of words is reduced by the first share, and
 that of vectors raised by the second."""
 
-EDITED, ABOUT_EDITS = 0.1, 0.6
-"""Bonus for an edit of a file in the question; the second if it asks for edits."""
+ABOUT_FILE, BESIDE_FILE = 0.6, 0.1
+"""Bonus of what a question with a file asks for: its edits, or what was read from it; and of the other."""
 
 BEHIND = 0.8
 """Maximum relevance by a shared name, as a share of the best memory's: the share that decay leaves of the
@@ -237,9 +237,8 @@ def relevances(
             reached = max(reached, min(reached + policy.graph_weight * further[name], behind * found.leading))
     if "rules" in further:
         reached += policy.rule_weight * further["rules"]
-    if further.get("edits"):
-        reached += ABOUT_EDITS if found.query.about_edits else EDITED
-    return own, reached
+    first, second = ("edits", "files") if found.query.about_edits else ("files", "edits")
+    return own, reached + ABOUT_FILE * (first in further) + BESIDE_FILE * (second in further)
 
 
 def known_terms(candidate: Candidate, found: CandidateSet) -> dict[str, float]:

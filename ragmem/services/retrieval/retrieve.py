@@ -11,7 +11,7 @@ from ragmem.frozen import dataclass
 from ragmem.services.retrieval.calibration import BUNDLED
 from ragmem.services.retrieval.graph_list import graph_list, hop_list
 from ragmem.services.retrieval.neighbours import neighbours
-from ragmem.services.retrieval.sources import Search, Source, dates, edits, records, rules
+from ragmem.services.retrieval.sources import Search, Source, dates, edits, files, records, rules
 from ragmem.storage.fulltext import fulltext
 from ragmem.storage.fulltext.terms import LexicalHits
 
@@ -78,6 +78,7 @@ def _follow_names(search: Search, find: Callable[..., list[Hit]]) -> Sequence[Hi
 VECTORS = Source("vectors", vectors, speaks=False)
 RECORDS = Source("records", records, speaks=False)
 EDITS = Source("edits", edits)
+FILES = Source("files", files)
 DATES = Source("dates", dates)
 RULES = Source("rules", rules)
 NEIGHBOURS = Source("neighbours", neighbours, follows=True)
@@ -91,6 +92,7 @@ def sources(search: Search, policy: Policy, more: Iterable[Source] = ()) -> list
         *((True, source) for source in more),
         (bool(search.question.types), RECORDS),
         (bool(search.query.paths or search.query.commits), EDITS),
+        (bool(search.query.paths), FILES),
         (bool(search.query.times), DATES),
         (bool(policy.rule_weight), RULES),
         (search.store is not None and bool(policy.neighbour_weight), NEIGHBOURS),

@@ -183,9 +183,9 @@ def answer_evidence(
     # Memories without a vector can only be judged by their words.
     waiting = [one.evidence.whole_coverage for one in candidates if not one.compared]
     by_words = bool(waiting) and coverage_margin(max(waiting), known).margin >= 0
-    # Verbatim matches always answer, and so do edits of a named file, and events if only a time is asked for.
+    # Verbatim matches always answer, and so do a file, its edits, and events if only a time is asked for.
     verbatim = bool(found.query.required_phrases) or in_chunk > FULLY_COVERED
-    lists = {"edits", "dates"} if found.query.only_times else {"edits"}
+    lists = {"edits", "files", *(["dates"] if found.query.only_times else ())}
     recorded = any(not lists.isdisjoint(one.further) for one in candidates)
     # So does a memory of the named time that has a further word of the question.
     of_then = any(one.further.get("dates") and one.evidence.whole_coverage for one in candidates)

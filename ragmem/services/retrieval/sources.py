@@ -1,4 +1,4 @@
-"""The sources of candidates that only some questions have: records, edits and commits, dates."""
+"""The sources of candidates that only some questions have: records, files, edits and commits, dates."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field
@@ -15,7 +15,7 @@ from ragmem.services.retrieval.question import Question
 from ragmem.storage.fulltext.terms import LexicalHits
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.lifecycle.recent import in_spans
-from ragmem.storage.memories.edits import Edit, commits_of, edits_of, plain_path
+from ragmem.storage.memories.edits import Edit, commits_of, edits_of, plain_path, stored_files
 from ragmem.storage.memories.record_queries import list_records
 from ragmem.storage.memories.rules import Rule
 
@@ -89,6 +89,25 @@ def edits(search: Search) -> list[Hit]:
     catalog, query, projects = search.catalog, search.query, search.question.projects
     found = edits_of_files(catalog, query.paths, projects=projects, limit=FURTHER)
     return found or edits_of_commits(catalog, query.commits, projects=projects, limit=FURTHER)
+
+
+def files(search: Search) -> list[Hit]:
+    """Return the memories that were read from the files in a question."""
+    return memories_of_files(search.catalog, search.query.paths, projects=search.question.projects)
+
+
+def memories_of_files(catalog: Catalog, paths: Iterable[str], *, projects: Sequence[str] | None) -> list[Hit]:
+    """Return the first chunks of memories that were read from any of these files, with scores of 1.
+
+    A path may be the uri or its end. One that several files have matches none.
+    """
+    found: list[Hit] = []
+    for path in dict.fromkeys(map(plain_path, paths)):
+        near = stored_files(catalog.database, path.rpartition("/")[2], projects=projects)
+        same = [one for one in near if one.uri == path or _ends_with(one.uri, path)]
+        if len({one.uri for one in same}) == 1:
+            found += [Hit(one.chunk_id, one.memory_id, 1, 1.0) for one in same]
+    return found
 
 
 def edits_of_files(

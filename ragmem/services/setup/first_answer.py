@@ -8,7 +8,14 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from ragmem.domain.classification.one_line import MAX_CHARS, MIN_CHARS, is_record, line_of, plain
+from ragmem.domain.classification.one_line import (
+    MAX_CHARS,
+    MIN_CHARS,
+    is_in_force,
+    is_record,
+    line_of,
+    plain,
+)
 from ragmem.domain.classification.protection import says_decided
 from ragmem.domain.model import EPISODES, Memory
 from ragmem.domain.model.lifecycle import EntryType, explicit_type
@@ -88,7 +95,9 @@ def first_answer(catalog: Catalog) -> FirstAnswer:
 def _decision(memory: Memory, redactor: Redactor) -> str:
     """Return the sentence in which a memory says what was decided, or the title of a record; "" for none."""
     if is_record(memory) or explicit_type(memory) is EntryType.DECISION:
-        return line_of(memory, redactor, decided=True)[0]
+        # The title of a record may only name its subject: enough to remember it by.
+        named = plain(memory.title, redactor=redactor)[:MAX_CHARS] if is_in_force(memory) else ""
+        return line_of(memory, redactor, decided=True)[0] or named
     outline = outline_of(memory.text)
     if outline is None and (listed := _listed_decision(memory.text, redactor)):
         return listed

@@ -1,4 +1,4 @@
-"""The edited files and commits that the metadata of memories mention."""
+"""The edited files and commits that the metadata of memories mention, and the files they were read from."""
 
 import re
 from collections import Counter
@@ -47,6 +47,15 @@ class Edit:
     path: str
     edits: int
     event_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFile:
+    """A memory that was read from a file, with its first chunk."""
+
+    memory_id: str
+    chunk_id: str
+    uri: str
 
 
 def plain_path(path: str) -> str:
@@ -114,5 +123,23 @@ def edits_of(database: Database, name: str, *, projects: Sequence[str] | None) -
             " JOIN memories m ON m.n = e.memory JOIN chunks c ON c.memory = m.n AND c.position = 0"
             f" WHERE e.name = ? {condition} ORDER BY m.event_at DESC, m.id LIMIT ?",
             (name, *values, MOST),
+        )
+    ]
+
+
+def stored_files(database: Database, name: str, *, projects: Sequence[str] | None) -> list[StoredFile]:
+    """Return the memories of files of this name, in these projects (None: all), in order of their uris."""
+    escaped = re.sub(r"[!%_]", r"!\g<0>", name)
+    condition, values = "", list[str]()
+    if projects is not None:
+        condition, values = f"AND m.project || '' IN ({marks(projects)})", list(projects)
+    return [
+        StoredFile(*row)
+        for row in database.select(
+            # The inner query reads an index only, and no text.
+            "SELECT m.id, c.id, m.uri FROM memories m JOIN chunks c ON c.memory = m.n AND c.position = 0"
+            " WHERE m.n IN (SELECT n FROM memories WHERE uri LIKE ? ESCAPE '!')"
+            f" {condition} ORDER BY m.uri, m.id LIMIT ?",
+            (f"%{escaped}", *values, MOST),
         )
     ]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ragmem.domain.model import Draft, Scope
 from ragmem.domain.retrieval.question import parse
-from ragmem.services.retrieval.sources import edits_of_commits, edits_of_files
+from ragmem.services.retrieval.sources import edits_of_commits, edits_of_files, memories_of_files
 from ragmem.storage.memories.edits import plain_path
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
@@ -39,6 +39,39 @@ def asked(memory, *paths, projects=None, limit=9):
 def made(memory, commit):
     commits = parse(f"who made {commit}?", now=NOW).commits
     return edits_of_commits(memory.catalog, commits, projects=None, limit=9)
+
+
+def stored(memory, *paths, projects=None):
+    return [hit.memory_id for hit in memories_of_files(memory.catalog, paths, projects=projects)]
+
+
+def note(uri, text, project="user"):
+    return Draft("memory", uri, text, event_time=NOW, scope=Scope(project))
+
+
+def test_a_question_with_a_files_name_finds_what_was_read_from_it(memory):
+    uris = ("/work/quay/adr/030-root-user.md", "/work/quay/adr/031-images.md", "/home/ada/100%_sure.md")
+    memory.ingest([note(uri, f"The decision number {number}.") for number, uri in enumerate(uris)])
+    memory.ingest(
+        [note("/work/quay/adr/032-keys.md", "As 030-root-user.md says, the root user has no keys.")]
+    )
+    ids = {one.uri: one.id for one in memory.catalog.memories.each()}
+    for path in ("030-root-user.md", "adr/030-root-user.md", uris[0]):
+        assert stored(memory, path) == [ids[uris[0]]]
+    assert stored(memory, "root-user.md", "r/030-root-user.md", "quay/031-images.md", "_root-user.md") == []
+    assert stored(memory, "100%_sure.md") == [ids[uris[2]]]
+    assert stored(memory, "100x_sure.md") == []
+    answer = memory.query("what does 030-root-user.md say about it?")
+    assert answer.matches[0].memory.uri == uris[0]
+    assert answer.matches[0].terms["files"] == 1.0
+
+
+def test_a_name_that_several_files_have_finds_none_of_them_without_a_folder(memory):
+    memory.ingest([note(f"/work/{project}/CLAUDE.md", "Run make.", project) for project in ("quay", "kiln")])
+    ids = {one.uri: one.id for one in memory.catalog.memories.each()}
+    assert stored(memory, "CLAUDE.md") == []
+    assert stored(memory, "quay/CLAUDE.md") == [ids["/work/quay/CLAUDE.md"]]
+    assert stored(memory, "CLAUDE.md", projects=["kiln"]) == [ids["/work/kiln/CLAUDE.md"]]
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from itertools import islice
 from ragmem.domain.retrieval.rule_phrases import Phrase, action, is_imperative, word_set
 from ragmem.domain.retrieval.rule_topics import (
     ECOSYSTEM,
+    PACKAGES,
     fold,
     topics_of_command,
     topics_of_path,
@@ -56,6 +57,14 @@ _CALL = lazy(
     r"\b(?:should|shall|do|can) (?:i|we) (?:call|name)\b"
     r"|\bwie soll\w* (?:ich|wir|das|die) .*(?:nennen|heissen)"
 )
+_AS_PACKAGE = lazy(
+    r"\b(?:add|install|includ|use|using|pull)\w* .*\b(?:as an? (?:new )?(?:dependency|package|library)"
+    r"|to (?:the|our) dependencies)\b"
+    r"|\b(?:add|install)\w* (?:an? |the |another )?(?:new |third-party )*"
+    r"(?:dependency|package|library|crate|gem) `?"
+    r"(?!manager|graph|cache|lock|index|name|version)[\w@/.-]+`?[.!]?$"
+)
+"""A package by its name: "add zod as a dependency", "add the package zod"."""
 _NEED = lazy(
     r"\b(?:need|want|will|is there|moechte|mochte|wollen|brauchen|faut|veux|quiero|queremos|necesitamos)\b"
 )
@@ -114,7 +123,7 @@ def moment_of_text(text: str) -> Moment:
         said = words_of(begun)
         known = vocabulary()
         languages = {topic for word in said if (topic := known.thing(word)) in known.languages}
-        topics |= found.topics | languages
+        topics |= found.topics | languages | _topics_of_commands(begun)
         words |= {stem(word) for word in said}
         paths += (path for path in _PATH.findall(sentence) if not PRODUCT.fullmatch(path))
     for path in paths:
@@ -138,7 +147,17 @@ def _actions(begun: str) -> Phrase | None:
         topics |= {"performance"}
     if _CALL.search(begun):
         topics |= {"naming"}
+    if _AS_PACKAGE.search(begun):
+        topics |= {PACKAGES}
     return Phrase(topics)
+
+
+def _topics_of_commands(begun: str) -> set[str]:
+    """Return the topics of the commands that a sentence names: "run npm install zod"."""
+    words = begun.replace("`", " ").split()
+    programs = vocabulary().programs
+    at = (place for place, word in enumerate(words) if word in programs)
+    return {topic for place in at for topic in topics_of_command(words[place : place + 3])}
 
 
 def _imperative(begun: str) -> Phrase | None:

@@ -127,6 +127,8 @@ _WISH = re.compile(
 )
 """What stands before a rule: since when, and who wants it."""
 _HEADING = re.compile(r"\s{0,3}#{1,6}\s+(.+)")
+_RUN_IN = re.compile(r"\*\*([^*\n]{2,40})[.:]\*\*[ \t]")
+"""A heading in the line: "**Documentation.** Keep each paragraph in one line."."""
 _ARROW = re.compile(r"(?<=\s)[-=]>(?=\s)")
 """A definition or an example, and no sentence."""
 _SKIP = re.compile(r"\s*[|>]|(?:\t| {4})\s*(?![-*+\s]|\d{1,3}[.)])")
@@ -246,6 +248,8 @@ def scopes_of(text: str, title: str = "") -> tuple[Scope, ...]:
             item = _ITEM.match(line)
             body = line[item.end() :] if item else line
             begin, about = place + (item.end() if item else 0), above if item else ()
+            if (lead := _RUN_IN.match(body)) and (named := _heading(lead[1])):
+                begin, body, about = begin + lead.end(), body[lead.end() :], named
             for offset, sentence in _sentences(body):
                 if sentence.endswith(":") and (label := _heading(sentence[:-1])):
                     about = label

@@ -39,6 +39,10 @@ def by_text(rule, text):
         ("## Release\n\n- Never skip the smoke run on Windows.", "we ship version 3 today"),
         ("Integration tests need a real database.", "write an integration test for the cart"),
         ("Tests for the importer must use recorded files.", "write a test for the importer"),
+        ("Never use `npm` or `yarn`.", "I will add the dependency zod"),
+        ("Never use `npm` or `yarn`.", "could you add zod as a dependency?"),
+        ("Never use `npm` or `yarn`.", "I'll run `npm install zod`"),
+        ("**Documentation.** Write each list item in one line.", "update the docs of the importer"),
     ],
 )
 def test_a_rule_applies_to_what_somebody_sets_out_to_do(rule, text):
@@ -58,6 +62,9 @@ def test_a_rule_applies_to_what_somebody_sets_out_to_do(rule, text):
         ("Always lint before committing.", "commit the transaction at the end of the loop"),
         ("Never push to main.", "push a notification to the phone"),
         ("The worker never retries failed tests.", "write a test for the worker"),
+        ("Never use `npm` or `yarn`.", "add the package manager to the picture"),
+        ("Never use `npm` or `yarn`.", "why did npm install fail"),
+        ("**Interface text.** Write each list item in one line.", "update the docs of the importer"),
         ("The release was tagged on main.", "let's release this"),
         ("Our tests took nine minutes, because each one filled the database.", "add a test for the cart"),
         ("If the import fails, never commit.", "commit this"),

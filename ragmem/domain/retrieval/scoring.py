@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ragmem.domain.model import Kind
 from ragmem.domain.model.decay import Decay, age_days, exponential_recency
 from ragmem.domain.retrieval.question import Query
-from ragmem.domain.text.spans import SAME_DAY, Span, selective_spans, time_match
+from ragmem.domain.text.spans import SAME_DAY, Span, time_match
 from ragmem.frozen import dataclass
 
 CODE_MARKS = 0.08
@@ -291,7 +291,7 @@ class Formula:
         spans: Sequence[Span] = ()
         time = 0.0
         if query.times or query.days:
-            spans = selective_spans(query.times)
+            spans = query.times
             time = max(time_match(event_time, spans), SAME_DAY * time_match(event_time, query.days))
         relevance = min(1.0, relevance + self.policy.time_weight * time)
         age, half_life = age_days(event_time, self.now), decay.half_life(kind)
@@ -321,9 +321,7 @@ class Formula:
     def highest(self, relevance: float) -> float:
         """Return the maximum score for a relevance: of a new memory from the time in the question."""
         decay = self.policy.decay
-        relevance = min(
-            1.0, relevance + (self.policy.time_weight if selective_spans(self.query.times) else 0.0)
-        )
+        relevance = min(1.0, relevance + (self.policy.time_weight if self.query.times else 0.0))
         if not self.policy.earned_recency:
             return decay.published_score(relevance, 1.0)
         return relevance if self.query.times else decay.score(relevance, 1.0)

@@ -62,6 +62,13 @@ _CAUSE = lazy(
 _NAME = lazy(r"`[^`\n]+`|\b\w+[_./:]\w+|\b[a-z]+[A-Z]\w*|\b[A-Z][a-z]+[A-Z]\w*|\b[A-Z][A-Z0-9_]{2,}\b")
 _FILE = lazy(r"(?<![\w~.-])[\w~.-]*/[\w./-]+|(?<![\w-])[\w-]+\.[a-z]{1,5}\b")
 
+_FIELD = lazy(
+    r"\W*(project|status|branch|session|authors?|tags?|projekt|zweig|autor|statut|projet|proyecto|estado)"
+    r"\W{1,4}(?:\S+[ \t]*){1,3}",
+    re.IGNORECASE,
+)
+"""A line such as "**Project:** tideline", which says nothing of its own."""
+_ONLY_DATE = lazy(r"\W*(?:[^\W\d][\w ]{0,24}:)?\W*\d{1,4}[-./]\d{1,2}[-./]\d{1,4}(?:[T ][\d:.Z+]+)?\W*")
 _ASKS_WHEN = r"\b(?:when|what (?:date|day|time)|wann|quand|cu\u00e1ndo)\b"
 _ASKS_NUMBER = (
     r"\bhow (?:many|much|long|large|big|often|fast|old)\b|\bwhat (?:size|number|limit|percentage|share)\b"
@@ -143,6 +150,22 @@ def _statements(text: str, start: int, end: int) -> Iterator[Span]:
             yield trim(text, begun, row[0])
             begun = row[0]
     yield begun, end
+
+
+def without_fields(text: str, sentences: Sequence[Sentence], question: str) -> list[Sentence]:
+    """Return the sentences without lines that have only a date, or a field that the question does not name.
+
+    Each answer shows its date and project anyway, and a year in the question would make such a line the best.
+    """
+    low = question.lower()
+    asks_when = re.search(_ASKS_WHEN, low) is not None
+
+    def is_asked(one: Sentence) -> bool:
+        if field := _FIELD.fullmatch(text, one.start, one.end):
+            return field[1].lower() in low
+        return asks_when or not _ONLY_DATE.fullmatch(text, one.start, one.end)
+
+    return [one for one in sentences if is_asked(one)]
 
 
 def rank_sentences(

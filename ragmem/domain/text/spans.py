@@ -129,7 +129,7 @@ def _nearness(moment: datetime, span: Span) -> float:
         return 1.0
     if start is None or end is None:
         return _decay(distance / OPEN_LENGTH)
-    return _decay(distance / max(end - start, MIN_LENGTH))
+    return _decay(distance / min(max(end - start, MIN_LENGTH), MAX_SELECTIVE))
 
 
 def _decay(lengths: float) -> float:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from ragmem.domain.model import Match
-from ragmem.domain.retrieval.sentences import Sentence, Span, rank_sentences, sentences_of
+from ragmem.domain.retrieval.sentences import Sentence, Span, rank_sentences, sentences_of, without_fields
 from ragmem.domain.secrets.redaction import Redactor, Secret, cover
 from ragmem.domain.sessions.transcript import ANSWER_LABEL, QUESTION_LABEL, RESULT_HEADING
 from ragmem.domain.text.keywords import is_stop_word
@@ -110,6 +110,8 @@ def answer_order(text: str, question: str, matched: Sequence[Span]) -> list[Span
     sentences = [
         one for span in read for one in sentences_of(text, *span) if text[one.start : one.end] != ANSWER_LABEL
     ]
+
+    sentences = without_fields(text, sentences, question) or sentences
 
     def weigh(one: Sentence) -> float:
         worth = 1.0 if any(one.start < end and start < one.end for start, end in matched) else OUTSIDE

@@ -307,6 +307,8 @@ def test_a_named_span_forgives_its_own_length():
     day = (datetime(2026, 3, 1, tzinfo=UTC), datetime(2026, 3, 2, tzinfo=UTC))
     for distance, expected in ((0, 1.0), (1, 0.5), (2, 0.0625), (3, 0.0)):
         assert time_match(day[1] + timedelta(distance), [day]) == expected
+    year = (datetime(2025, 1, 1, tzinfo=UTC), datetime(2026, 1, 1, tzinfo=UTC))
+    assert [time_match(year[1] + timedelta(days), [year]) for days in (-300, 35, 105)] == [1.0, 0.5, 0.0]
     assert time_match(datetime(2026, 3, 4, tzinfo=UTC), [(None, day[1])]) > 0.9
     assert time_match(datetime(2026, 4, 1, tzinfo=UTC), [(None, day[1])]) == 0
 

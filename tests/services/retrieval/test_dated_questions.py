@@ -44,3 +44,20 @@ def test_the_memory_of_a_minute_stands_before_the_others_of_its_day(memory, at_h
         found = memory.query(question, at=NOW).matches
         # With the clock of UTC at most one other memory may be meant.
         assert "0" in [match.memory.title for match in found[:2]], question
+
+
+def test_what_is_from_a_named_year_stands_before_what_is_not(memory):
+    words = {
+        2023: "We decided on the kiln: we decide to take the old kiln.",
+        2024: "The kiln has number four.",
+        2025: "We decided on the glaze of the kiln.",
+    }
+    for year, said in words.items():
+        time = datetime(year, 5, 3, tzinfo=UTC)
+        memory.ingest([Draft("notes", f"n{year}", said, f"{year}", event_time=time)])
+    for question, first in (
+        ("what did we decide about the kiln in 2024", ["2024"]),
+        ("what did we decide about the kiln in 2023", ["2023"]),
+        ("what did we decide about the kiln since 2024", ["2024", "2025"]),
+    ):
+        assert memory.query(question, at=NOW).matches[0].memory.title in first, question

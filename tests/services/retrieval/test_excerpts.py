@@ -94,6 +94,15 @@ def test_an_excerpt_holds_the_whole_sentence_row_or_line_that_answers(best, ques
     assert len(shown) <= 120
 
 
+def test_a_line_with_only_a_date_answers_only_when_it_is_asked_for(best):
+    record = (
+        "# Ferries\n\nDate: 2026-05-03\n\n**Project:** May ferries\n\nThe night ferry gets a second crew.\n"
+    )
+    assert best(record, "what about ferries in May 2026") == "The night ferry gets a second crew."
+    assert "Date: 2026-05-03" in best(record, "when did the ferry get a second crew")
+    assert "**Project:** May ferries" in best(record, "which project has the May ferries")
+
+
 def test_the_result_of_an_exchange_is_told_and_not_its_question_or_the_work(best):
     shown = best(EXCHANGE, "why does the ferry importer skip night crossings", most=130)
     assert shown.startswith("The ferry importer dropped every row without an arrival")

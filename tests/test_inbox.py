@@ -70,6 +70,7 @@ def test_what_goes_in_is_what_comes_out(text, title, tags, metadata, folder):
         (SAID, {"title": "\udcff"}, "invalid UTF-8 in title, tags and metadata"),
         (SAID, {"metadata": {"a": "x" * 300_000}}, "title, tags and metadata are longer"),
         (SAID, {"project": "../other"}, '"../other" cannot be a project name'),
+        (SAID, {"project": "q" * 101}, '"q{60}" cannot be a project name'),
     ],
 )
 def test_what_cannot_be_stored_is_refused_and_leaves_nothing(text, said, told, tmp_path):

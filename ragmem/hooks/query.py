@@ -50,6 +50,9 @@ _FAILURE_SIGNS = (
 )
 """Parts of the output of a command that tell of a failure, also where its exit code does not."""
 
+READERS = frozenset("awk bat cat cd egrep fgrep find grep head jq less ls nl pwd rg sed tree wc".split())
+"""The programs that show texts of others, where an error is none of the command; logs are read by `tail`."""
+
 PROGRAMS = frozenset(
     (
         "alembic ansible-playbook bin/rails black buf bun bundle cap cargo cdk clang-format composer"
@@ -167,6 +170,15 @@ def _command_line(happening: "HookEvent") -> str:
     return text_of(given, *names)
 
 
+def _only_shows(line: str, output: str) -> bool:
+    """Tell whether each program of a command line is one that shows texts, and none says an error itself."""
+    parts = [part.split() for part in line.replace("&", ";").replace("|", ";").split(";") if part.strip()]
+    programs = {part[0] for part in parts}
+    return (
+        bool(parts) and programs <= READERS and not any(f"{name}: " in output for name in (*programs, "sh"))
+    )
+
+
 def _failure(happening: "HookEvent") -> tuple[str, str, str]:
     """Return the output of a command that failed; a person's interruption is no failure."""
     fields = happening.fields
@@ -181,7 +193,8 @@ def _failure(happening: "HookEvent") -> tuple[str, str, str]:
         text, code = _result(fields.get(name))
         said = f"{said}\n{text}".strip()
         failed = failed or code
-    if not said or not (failed or any(sign in said for sign in _FAILURE_SIGNS)):
+    shown = not failed and _only_shows(_command_line(happening), said)
+    if not said or not (failed or (not shown and any(sign in said for sign in _FAILURE_SIGNS))):
         return "", "", "nothing failed"
     return "failure", _shorten(said, FAILURE_HEAD, FAILURE_TAIL), ""
 

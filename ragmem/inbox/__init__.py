@@ -69,6 +69,8 @@ KINDS = ("preference", "architecture", "error", "research", "general")
 
 MOST_BYTES = 8 * 1024 * 1024
 MOST_HEADER_BYTES = 256 * 1024
+LONGEST_PROJECT = 100
+"""Characters of a name that is given for a project; those made of folders are shorter."""
 
 SHORT = 12
 """Length of a name as people see it."""
@@ -106,6 +108,16 @@ class Receipt:
 def checksum(content: bytes) -> str:
     """Return the SHA-256 of bytes in hexadecimal digits."""
     return str(sha256(content).hexdigest())
+
+
+def check_project_name(name: str) -> None:
+    """Raise UsageError for a name that no project can have."""
+    plain = name.replace("-", "").replace("_", "").replace(".", "")
+    if not plain.isalnum() or len(name) > LONGEST_PROJECT:
+        raise UsageError(
+            f'"{name[:60]}" cannot be a project name',
+            hint=f"up to {LONGEST_PROJECT} letters, digits, dots, hyphens and underscores",
+        )
 
 
 def inbox_folder(data: "str | os.PathLike[str]") -> str:
@@ -174,10 +186,8 @@ def seal(
     Raises UsageError for a text that is empty, too long or not UTF-8, and for an unknown type or kind.
     """
     content = _check(text)
-    if project and not project.replace("-", "").replace("_", "").replace(".", "").isalnum():
-        raise UsageError(
-            f'"{project}" cannot be a project name', hint="letters, digits, dots, hyphens and underscores"
-        )
+    if project:
+        check_project_name(project)
     if type and type not in TYPES:
         raise UsageError(f'"{type}" is not an entry type', hint=f"types: {', '.join(TYPES)}")
     if kind and kind not in KINDS:

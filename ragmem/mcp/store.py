@@ -12,7 +12,7 @@ from ragmem.services.ingestion.drafts import DraftOptions, text_draft
 from ragmem.services.ingestion.scope import project_finder
 
 MOST_CHARS = 100_000
-"""Maximum characters of a text to remember; one fact has far fewer."""
+"""Maximum characters of a text or record to remember; one fact has far fewer."""
 
 WAITS = "a person has to accept it before it counts: ragmem approve"
 
@@ -28,11 +28,7 @@ def remember(call: Call) -> Result:
     """Store a text. It is durable when this returns, and indexed if a model is available."""
     memory, given = call.memory, call.arguments
     text: str = given["text"]
-    if len(text) > MOST_CHARS:
-        raise UsageError(
-            f"the text has {len(text):,} characters, at most {MOST_CHARS:,} are remembered",
-            hint="remember what matters of it; `ragmem ingest FILE` takes whole files",
-        )
+    _check_length(text)
     projects = project_finder(memory.catalog, home=memory.home)
     wish = DraftOptions(
         kind=Kind(given["kind"]) if "kind" in given else None,
@@ -93,10 +89,19 @@ def add_session_insight(call: Call) -> Result:
 
 def _add(call: Call, kind: RecordType, fields: dict[str, Any], wish: DraftOptions, key: str) -> Result:
     """Store a record; return what changed, with its id under `key`."""
-    [stored] = call.memory.records.store.add(
-        [record(kind, fields)], wish, now=now(), folder=call.place, by_agent=True
-    )
+    typed = record(kind, fields)
+    _check_length(typed.text)
+    [stored] = call.memory.records.store.add([typed], wish, now=now(), folder=call.place, by_agent=True)
     kept = stored.memory
     whose = call.project_label(kept.scope.project)
     text = f"{_CHANGES[stored.change]}: [{kept.short_id}] {stored.type.value}, {whose}"
     return Result(f"{text}\n{stored.note}" if stored.note else text, {key: kept.short_id})
+
+
+def _check_length(text: str) -> None:
+    """Raise UsageError for a text that would keep the warm process busy for too long."""
+    if len(text) > MOST_CHARS:
+        raise UsageError(
+            f"the text has {len(text):,} characters, at most {MOST_CHARS:,} are remembered",
+            hint="remember what matters of it; `ragmem ingest FILE` takes whole files",
+        )

@@ -119,7 +119,7 @@ def serve(
     log to `log` as well. With `tls` it answers by https alone.
     """
     bound_heap()  # before any thread starts
-    for name in ("uvicorn", "asyncio", "ragmem"):
+    for name in ("uvicorn", "asyncio", "python_multipart", "ragmem"):
         logger = logging.getLogger(name)
         logger.handlers, logger.propagate = [Handler(log)], False
         logger.setLevel(logging.WARNING)

@@ -347,3 +347,21 @@ def test_a_file_of_lines_is_left_while_it_is_fresh(tmp_path):
 @pytest.mark.parametrize("path", ["a.py", "/nowhere/PRD.md", "/dev/zero", "x\0.md", "", 3])
 def test_what_is_no_document_leaves_nothing(path):
     assert left(claude("PostToolUse", tool_name="Write", tool_input={"file_path": path})) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "output", "is_failure"),
+    [
+        ("sed -n '1,40p' a.md", "raise BerthException(name)", False),
+        ("cd src && rg -n Berth | head -5", "a.py:3: raise BerthException(name)", False),
+        ("sed -n 1p a.md", "sed: can't read a.md: No such file or directory\nexited with code 2", True),
+        ("cat a.md", "cat: a.md: No such file or directory", True),
+        ("pytest -q | head -5", "raise BerthException(name)", True),
+        ("tail -5 server.log", "raise BerthException(name)", True),
+        (" ", "raise BerthException(name)", True),
+    ],
+)
+def test_a_text_that_a_command_shows_is_no_failure_of_it(line, output, is_failure):
+    ran = claude("PostToolUse", tool_name="Bash", tool_input={"command": line}, tool_response=output)
+
+    assert (asked(ran).get("event") == "failure") is is_failure

@@ -58,11 +58,13 @@ def test_no_secret_is_stored_or_told(call, memory, tool, arguments):
     assert KEY not in repr([*seen, call("get_recent_episodes")])
 
 
-def test_a_text_belongs_to_the_project_of_the_caller_or_to_the_one_it_names(call, tmp_path):
+def test_a_text_belongs_to_the_project_of_the_caller_or_to_the_one_it_names(call, refused, tmp_path):
     (tmp_path / "quay").mkdir()
     (tmp_path / "quay" / ".ragmem.toml").touch()
     assert "project quay" in call("remember", text=DECISION, cwd=tmp_path / "quay").text
     assert ", user" in call("remember", text=DECISION, project="user").text
+    assert "project jetty" in call("remember", text=DECISION, project="jetty").text
+    assert "jetty" in refused("search", query="systemd", project="jety").partition("known projects: ")[2]
     assert ", user" in call("remember", text=f"{DECISION} Ann said so.", cwd=tmp_path).text
 
 
@@ -70,6 +72,9 @@ def test_what_cannot_be_remembered_is_refused(refused):
     assert 'needs the argument "text"' in refused("remember", text="\n")
     assert "at most 100,000 are remembered" in refused("remember", text="x" * 100_001)
     assert "private" in refused("remember", text="<private>all of it</private>")
+    assert "cannot be a project name" in refused("remember", text=DECISION, project="q" * 101)
+    many = ["the tide turned"] * 10_000
+    assert "at most 100,000 are remembered" in refused("add_session_insight", discoveries=many)
 
 
 def test_a_single_entry_of_knowledge_is_found_also_by_a_word_of_all(call):

@@ -23,7 +23,10 @@ PLAIN, COMMON = 1.0, 0.25
 """Weight of a word, and of one that is in the errors of all programs."""
 
 LEAST = 2.25
-"""Minimum weight of a line that is worth a search: a rare name, or two words beside a common one."""
+"""Minimum weight of a line that is worth a search: a rare name, or two words beside a common one.
+
+Two of its weight must be in words that are not common to all programs, however many of these it has.
+"""
 
 MESSAGE = 0.5
 """Minimum share of the weight beside the rare names: one name is in many errors."""
@@ -40,6 +43,8 @@ _NAMES_ERROR = re.compile(
 _NO_ERROR = re.compile(
     r"\b(?:0|no) (?:errors?|failed|failures?|warnings?)\b|\bexit(?:ed)? (?:code|status|with)\b", re.IGNORECASE
 )
+_LABEL = re.compile(r"^\[[a-z]{1,20}(?::[a-z]{1,20})*\] ")
+"""Who says a line, as task runners and loggers put it: `[lint:go] ERROR task failed`."""
 _FRAME = re.compile(r"^\s*(?:at |File \"|in <|--> |\^|~|\||\d+ \||Traceback)")
 # What differs from run to run, each with a blank in its place.
 _VARIABLE = re.compile(
@@ -72,7 +77,7 @@ _EVERYWHERE = frozenset(
     "arguments parameter input output data key keys index range bounds memory permission access build "
     "run running main thread stack most recent last resolve resolved load loaded start started stopped "
     "stop check see more help usage option options version warning warn info debug log npm err node "
-    "python java bash sh zsh make at".split()
+    "python java bash sh zsh make at task tasks recipe target job step script".split()
 )
 _COMMON_WORDS = frozenset(map(stem, _EVERYWHERE))
 _COMMON_TYPES = frozenset(
@@ -101,6 +106,12 @@ class ErrorLine:
     def weight(self) -> float:
         """The weight of all its words."""
         return sum(self.weights.values())
+
+    @property
+    def is_telling(self) -> bool:
+        """Whether it says enough to be known again."""
+        own = sum(weight for weight in self.weights.values() if weight > COMMON)
+        return self.weight >= LEAST and own >= 2 * PLAIN
 
     @property
     def rare(self) -> frozenset[str]:
@@ -140,7 +151,7 @@ def error_lines(output: str) -> list[ErrorLine]:
         if _NO_ERROR.search(line):
             continue
         made = error_line(line)
-        if made.weight >= LEAST:
+        if made.is_telling:
             found.setdefault(made.key, made)
     # Of equal weight the last one: a cause stands at the end of what it caused.
     return sorted(found.values(), key=lambda one: -min(one.weight, 2 * LEAST))[:MOST_LINES]
@@ -148,7 +159,7 @@ def error_lines(output: str) -> list[ErrorLine]:
 
 def error_line(line: str) -> ErrorLine:
     """Return one line, without what differs from run to run."""
-    plain = _VARIABLE.sub(" ", line)
+    plain = _VARIABLE.sub(" ", _LABEL.sub("", line))
     weights: dict[str, float] = {}
     for word, weight in _weighted(plain):
         weights[word] = max(weight, weights.get(word, 0.0))

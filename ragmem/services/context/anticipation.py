@@ -294,6 +294,10 @@ def _on_research(
     state.question = digest("asked", " ".join(text.casefold().split()), length=SHORT_ID_LENGTH)
     if state.known is not None and state.question in state.known.asked:
         return AnticipatedContext(Context(), "this session was told already what bears on this question")
+    # A search for one word asks about nothing, unless few memories have it: then it is a name.
+    words = text.split()
+    if len(words) == 1 and not rare_names(tools.catalog.database, words, projects=wanted.projects):
+        return AnticipatedContext(Context(), "the word stands in many memories, or in none")
     reason = f"a {event} begins" if event == "subagent" else f"{event} begins"
     return _answer(tools, state, text, wanted, reason=reason, most=MOST_RESEARCH)
 

@@ -11,6 +11,7 @@ from ragmem.domain.model import USER, Draft, Kind, Scope, content_hash, memory_i
 from ragmem.domain.secrets.redaction import refuse_secret
 from ragmem.errors import NotFoundError, SourceError, UsageError
 from ragmem.frozen import dataclass
+from ragmem.inbox import check_project_name
 from ragmem.readers.commit_dates import CommitDates
 from ragmem.readers.discover import BROKEN, FOLDER, FOREIGN_NAME, READ_ALREADY, Discovery, SkippedPath
 from ragmem.readers.documents.suffixes import IN_FOLDERS, is_document
@@ -162,7 +163,7 @@ def drafts_of_paths(
                 if reading.error is not None:
                     last_error = reading.error
                     if not pictures.add(reading):
-                        problems.append(str(reading.error))
+                        problems.append(reading.error.full_message)
                     continue
                 scope = scope_of(file, options, catalog=catalog, projects=projects)
                 found = [
@@ -276,9 +277,6 @@ def find_or_create_project(catalog: Catalog, name: str) -> str:
         except NotFoundError as error:
             if "several" in str(error):
                 raise
-    if not name.replace("-", "").replace("_", "").replace(".", "").isalnum():
-        raise UsageError(
-            f'"{name}" cannot be a project name', hint="letters, digits, dots, hyphens and underscores"
-        )
+    check_project_name(name)
     refuse_secret(name, "name of the project", redactor=catalog.redactor)
     return name

@@ -30,6 +30,9 @@ from ragmem.storage.memories.memories import DEFERRED_SOURCES, fingerprint
 BACKLOG_LIMIT = 2 * BATCH
 """Number of pending memories that an ingest finishes: a hook has no time for thousands."""
 
+_AT_WORK: set[str] = set()
+"""Ids of the memories that a call of this process is indexing now; another call leaves them to it."""
+
 Change = Literal["new", "changed", "unchanged", "archived"]
 
 
@@ -185,7 +188,13 @@ def _finish_earlier(catalog: Catalog, open_store: Callable[[], Store]) -> None:
     if catalog.memories.has_backlog():
         return
     try:
-        index_pending(catalog, open_store(), most=BACKLOG_LIMIT, without=DEFERRED_SOURCES)
+        index_pending(
+            catalog,
+            open_store(),
+            most=BACKLOG_LIMIT,
+            without=DEFERRED_SOURCES,
+            leaving=frozenset(_AT_WORK),
+        )
     except (BackendError, StorageError, StoreBusyError):
         # It went away again, or the disk is full. The new drafts are indexed; `doctor` reports the rest.
         return
@@ -228,6 +237,8 @@ def _accept(
     }
     note = down or next(iter(unreachable), "")
     if waiting and not note:
+        ids = [memory.id for memory, _ in waiting]
+        _AT_WORK.update(ids)
         try:
             for item, reason in isolate_failures(
                 waiting, lambda some: index(catalog, open_store(), records_of(catalog, some))
@@ -236,6 +247,8 @@ def _accept(
         except (BackendError, StorageError, StoreBusyError) as error:
             # The text is stored and full text finds it; the next seed or gc indexes it.
             note = error.full_message
+        finally:
+            _AT_WORK.difference_update(ids)
     return note, rejected
 
 

@@ -103,9 +103,11 @@ def resolve_project(catalog: Catalog, name: str) -> str:
         return name
     if len(found) == 1:
         return found[0]
-    names = catalog.projects.names()
     if not found:
-        known = ", ".join(sorted(set(names.values()))) or "none yet"
+        names = catalog.projects.names()
+        # A project without a folder has no name beside its id.
+        others = catalog.overview.latest_by_project().keys() - names.keys() - NO_PROJECTS
+        known = ", ".join(sorted({*names.values(), *others})) or "none yet"
         raise NotFoundError(f'there is no project "{name}"', hint=f"known projects: {known}")
     raise NotFoundError(f'several projects are called "{name}"', hint=f"give an id: {', '.join(found)}")
 

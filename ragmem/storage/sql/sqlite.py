@@ -216,7 +216,9 @@ class SQLiteDatabase(Queries):
         with self._turn_on_file(patience) as opened:
             connection = opened.connection
             try:
-                connection.execute("BEGIN IMMEDIATE")
+                # Its turn does not keep other programs from writing.
+                with self._busy_timeout(connection, self.busy_timeout if patience is None else patience):
+                    connection.execute("BEGIN IMMEDIATE")
                 self._local.writing = True
                 try:
                     yield connection
@@ -278,10 +280,20 @@ class SQLiteDatabase(Queries):
         self._log_limit = LOG_LIMIT if emptied else size + LOG_LIMIT
 
     def _empty_log(self, connection: sqlite3.Connection, patience: float) -> bool:
-        connection.execute(f"PRAGMA busy_timeout={int(patience * 1000)}")
-        emptied = checkpoint(connection)
-        connection.execute(f"PRAGMA busy_timeout={int(self.busy_timeout * 1000)}")
-        return emptied
+        with self._busy_timeout(connection, patience):
+            return checkpoint(connection)
+
+    @contextmanager
+    def _busy_timeout(self, connection: sqlite3.Connection, seconds: float) -> Iterator[None]:
+        """Let a connection wait for locks of other programs for these seconds, instead of `busy_timeout`."""
+        differs = seconds != self.busy_timeout
+        if differs:
+            connection.execute(f"PRAGMA busy_timeout={int(seconds * 1000)}")
+        try:
+            yield
+        finally:
+            if differs:
+                connection.execute(f"PRAGMA busy_timeout={int(self.busy_timeout * 1000)}")
 
     def vacuum(self, *, patience: float | None = None) -> bool:
         """Rewrite the file without deleted rows, and empty its log; return whether the log is empty.

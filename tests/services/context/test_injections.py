@@ -125,6 +125,18 @@ def test_research_is_told_few_memories_once_a_question_and_never_what_was_shown(
     assert ids["index"] in {*shown(first), *shown(prompt)}
 
 
+def test_research_by_a_single_word_is_told_something_only_where_the_word_is_rare(filled):
+    memory, _ = filled
+    for number in range(20):
+        stored(
+            memory, f"finding{number}", f"The board sorts quay {number * 13} by its berth, finding {number}."
+        )
+    dull = told(memory, event="research", prompt="berth")
+    assert (shown(dull), dull.reason) == ([], "the word stands in many memories, or in none")
+    rare = stored(memory, "cache", "We decided to keep the board in redis, because the quay has one server.")
+    assert shown(told(memory, event="research", prompt="redis")) == [rare]
+
+
 def test_research_leaves_the_topic_as_it_is(filled):
     memory, _ = filled
     told(memory, prompt=SLOW)
@@ -255,6 +267,7 @@ def test_what_was_archived_is_still_told_of_and_cannot_be_rated(filled):
     for refused in (
         lambda: memory.lifecycle.rate(ids["index"][:12], "good"),
         lambda: memory.lifecycle.pin(ids["index"][:12]),
+        lambda: memory.memory(ids["index"][:12]),
     ):
         with pytest.raises(NotFoundError, match="lies in the archive") as error:
             refused()

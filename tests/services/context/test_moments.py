@@ -158,6 +158,20 @@ def test_an_error_brings_its_fix_and_another_error_with_the_same_name_does_not(p
         assert shown(told(place, "failure", other, session=other)) == []
 
 
+def test_what_a_task_runner_says_of_every_failure_is_no_error_to_know_again(place):
+    memory, _ = place
+    for line in (
+        "[lint] ERROR task failed",
+        "[lint:go] ERROR task failed",
+        "error: Recipe `lint` failed on line 3",
+    ):
+        text = exchange(
+            "why?", f"- Failed: {line}", "The line was too long, because a name must be a constant."
+        )
+        stored(memory, line, text, source="transcripts", files="b.py")
+        assert shown(told(place, "failure", f"f.go:3:1: ST1003: rename it\n{line}", session=line)) == []
+
+
 def test_a_subagent_is_told_what_answers_its_task_in_few_words_and_counts_for_itself(place):
     memory, _ = place
     lock = stored(memory, "lock", LOCK)

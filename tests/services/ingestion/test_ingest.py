@@ -140,6 +140,21 @@ def test_whatever_happens_to_memories_while_they_are_embedded_the_store_follows_
             assert {hit.chunk_id for hit in memory.store.search(TEXT, limit=50)} <= kept
 
 
+def test_a_text_that_one_call_is_indexing_is_not_indexed_by_the_next_call_too(memory):
+    put, puts = memory.store.put, []
+
+    def late(records, **options):
+        puts.append([one.memory.title for one in records])
+        if len(puts) == 1:
+            memory.ingest([Draft("ingest", "/b", f"{TEXT} Since March.", "b")])
+        put(records, **options)
+
+    memory.store.put = late
+    memory.ingest([Draft("ingest", "/a", TEXT, "a")])
+    assert puts == [["a"], ["b"]]
+    assert memory.catalog.memories.ids(states=[State.PENDING]) == set()
+
+
 def test_without_a_model_the_text_is_kept_and_found_and_finished_later(open_memory: Callable[..., Ragmem]):
     broken = open_memory(RAGMEM_MODELS_BACKEND="nowhere")
     (stored,) = broken.ingest([Draft("notes", "/n", TEXT, "n")])

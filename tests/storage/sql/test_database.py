@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -152,6 +153,20 @@ def test_a_writer_that_waits_too_long_gives_up(database):
         with pytest.raises(StoreBusyError, match=r"0\.05 s"), other.write():
             pytest.fail("two writers at a time")
         other.close()
+
+
+def test_a_writer_in_haste_gives_up_as_soon_where_another_program_writes(database):
+    with closing(sqlite3.connect(database.path, isolation_level=None, check_same_thread=False)) as program:
+        program.execute("BEGIN IMMEDIATE")
+        end = threading.Timer(5.0, program.execute, ["COMMIT"])
+        end.start()
+        try:
+            # Whoever waits longer gets the lock.
+            with pytest.raises(StoreBusyError), database.write(patience=0.05):
+                pytest.fail("two writers at a time")
+        finally:
+            end.join()
+    assert database.connection().execute("PRAGMA busy_timeout").fetchone() == (20_000,)
 
 
 def write_blob(database: SQLiteDatabase) -> None:

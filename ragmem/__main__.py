@@ -103,16 +103,25 @@ def _run(arguments: "Sequence[str]") -> int:
         _lead_nowhere(sys.stdout.fileno())
         return EXIT_OK
     except OSError as error:
-        where = f' "{error.filename}"' if error.filename else ""
-        _complain(
-            f"the system refused{where}: {(error.strerror or str(error)).lower()}",
-            "check free space and permissions, or set RAGMEM_HOME to another folder",
-        )
+        _complain(*_refusal(error))
         _drop_unwritten()
         return EXIT_FAILED
     except Exception as error:  # noqa: BLE001 - the one place that turns a bug into a report
         return _report_bug(error)
     return code
+
+
+def _refusal(error: OSError) -> tuple[str, str]:
+    """Return message and hint for what the operating system refused."""
+    try:
+        os.getcwd()  # noqa: PTH109
+    except FileNotFoundError:
+        return "the working folder no longer exists", "go to one that does, then run it again"
+    where = f' "{error.filename}"' if error.filename else ""
+    return (
+        f"the system refused{where}: {(error.strerror or str(error)).lower()}",
+        "check free space and permissions, or set RAGMEM_HOME to another folder",
+    )
 
 
 def _tell_of_failures() -> None:

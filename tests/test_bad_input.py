@@ -341,6 +341,18 @@ CASES = (
     Case("a folder of code that does not exist", "ingest --code nope", 2, 'there is no folder "nope"'),
     Case("code with a tag", "ingest --code notes --tag x", 2, "--code takes folders alone"),
     Case("the home as code", "ingest --code ~", 2, '"~" is not a project'),
+    Case(
+        "a title for a file",
+        "ingest notes/wal.md --title x",
+        2,
+        "--title is for standard input, not for files",
+    ),
+    Case(
+        "lines of JSON without standard input",
+        "ingest --buffer --jsonl",
+        2,
+        "--jsonl is about standard input",
+    ),
     Case("standard input that is empty", "ingest -", 2, "standard input is empty"),
     Case(
         "standard input with NUL bytes",
@@ -1243,7 +1255,7 @@ FILES = (
         "notes/bad.md",
         b"caf\xe9",
         3,
-        'failed: cannot read "~/notes/bad.md": byte 3 is not valid UTF-8',
+        'failed: cannot read "~/notes/bad.md": byte 3 is not valid UTF-8; save the file as UTF-8',
     ),
     (
         "broken frontmatter",
@@ -1404,6 +1416,24 @@ def test_closed_streams_are_no_bug(home: Home, command: str, code: int, said: st
     home.assert_nothing_lost()
 
 
+def test_a_working_folder_that_is_gone_is_told(home: Home):
+    done = subprocess.run(
+        [
+            "sh",
+            "-c",
+            'mkdir gone && cd gone && rmdir ../gone && exec "$0" -m ragmem query wal',
+            sys.executable,
+        ],
+        capture_output=True,
+        env=home.environ(),
+        cwd=home.root,
+        check=False,
+        timeout=60,
+    )
+    result = Result(done.returncode, home.shown(done.stdout), home.shown(done.stderr))
+    assert_refused(result, 3, "the working folder no longer exists")
+
+
 # --- homes that cannot be written
 
 # Root may write everywhere by two capabilities (1: CAP_DAC_OVERRIDE, 2: CAP_DAC_READ_SEARCH).
@@ -1439,6 +1469,11 @@ def test_a_read_only_home_still_answers(read_only: Home, backends: dict[str, str
     assert read_only.run("inspect", first=unprivileged()).code == 0
     assert read_only.run("gc", "--dry-run", first=unprivileged(), **backends).code == 0
     read_only.assert_nothing_lost()
+
+
+def test_a_read_only_home_is_told_by_doctor(read_only: Home):
+    result = read_only.run("doctor", first=unprivileged())
+    assert (result.code, "cannot be written to, so that nothing new is kept" in result.out) == (0, True)
 
 
 @pytest.mark.parametrize("command", ["seed --source notes", "ingest notes/new.md"])

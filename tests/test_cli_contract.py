@@ -235,6 +235,27 @@ def test_an_empty_home_says_how_to_fill_it(ragmem):
     assert "ragmem seed" in result.stderr
 
 
+def test_a_memory_without_memories_says_how_to_fill_it(ragmem):
+    ragmem("seed")
+
+    result = ragmem("query", "anything")
+
+    assert (result.returncode, result.stdout) == (1, "")
+    assert result.stderr.startswith("no memory is stored yet: `ragmem seed`")
+
+
+@pytest.mark.parametrize(
+    "line", ["inspect queue", "inspect sources", "inspect transcripts", "ingest --drain"]
+)
+def test_a_database_without_tables_is_an_empty_memory(line, ragmem):
+    # A full disk leaves one behind.
+    data = Path(os.environ["RAGMEM_HOME"]) / "data"
+    data.mkdir(parents=True)
+    (data / "memory.db").touch()
+
+    assert "no such table" not in ragmem(*line.split()).stderr
+
+
 def test_a_missing_backend_has_its_own_code(ragmem):
     ragmem("ingest", "-", stdin=NOTES["driver.md"])
     result = ragmem("inspect", RAGMEM_STORE_BACKEND="nope")
@@ -440,6 +461,20 @@ def test_the_examples_of_the_reference_run(command, line, ragmem, repository, fo
     # Nothing belongs to a project here, nor has Claude Code one.
     nothing_there |= line in {"ragmem refresh", "ragmem refresh --dry-run", "ragmem refresh --for codex"}
     assert result.returncode in {0, 1} or nothing_there, result.stderr
+
+
+def test_an_export_is_no_backup_and_leads_to_import(ragmem, tmp_path):
+    ragmem("ingest", "-", stdin=NOTES["driver.md"])
+    export = str(tmp_path / "memory.jsonl.gz")
+    ragmem("export", export)
+
+    result = ragmem("restore", export, "--yes")
+
+    assert (result.returncode, "`ragmem import` takes an export" in result.stderr) == (6, True)
+
+
+def test_an_option_without_its_value_leads_to_the_help_of_its_command(ragmem):
+    assert ragmem("query", "wal", "--limit").stderr.endswith("\nhint: ragmem query --help\n")
 
 
 def test_a_question_without_quotes_is_told_to_use_them(ragmem):

@@ -364,6 +364,14 @@ def test_all_is_taken_out_of_every_project(ragmem, home, monkeypatch):
     assert {path for path in tree(home) if not path.startswith(".local")} == set(before)
 
 
+def test_all_says_so_where_nothing_is_connected(ragmem, home):
+    assert ragmem("disconnect", "--all").stderr == "no assistant is connected\n"
+
+    ragmem("connect", "codex")
+
+    assert ragmem("disconnect", "--all", "--dry-run").stderr == ""
+
+
 def test_the_list_tells_what_is_here_and_what_is_connected(ragmem, home):
     (home / ".codex").mkdir()
     put(home, "gemini", b"{")

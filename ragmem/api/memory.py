@@ -275,8 +275,10 @@ class Ragmem(Home):
 
     def memory(self, prefix: str) -> Memory:
         """Return the memory whose id starts with the prefix; raises NotFoundError."""
+        from ragmem.services.lifecycle.feedback import require_memory
+
         self.require()
-        return self.catalog.memories.resolve(prefix)
+        return require_memory(self.catalog, prefix)
 
     def forget(
         self,

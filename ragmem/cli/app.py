@@ -187,7 +187,8 @@ def run_command_line(arguments: Sequence[str]) -> int:
         result = build().main(args=list(arguments) or ["--help"], prog_name="ragmem", standalone_mode=False)
     except TyperException as error:
         context = getattr(error, "ctx", None)
-        path = context.command_path if context is not None else "ragmem"
+        # Click does not say where an option lacks its value.
+        path = context.command_path if context is not None else " ".join(["ragmem", *arguments[:1]])
         message = _uncapitalize(error.format_message())
         loose = path == "ragmem query" and "unexpected extra argument" in message
         hint = 'a question is one argument: ragmem query "two words"' if loose else f"{path} --help"

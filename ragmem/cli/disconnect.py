@@ -1,14 +1,19 @@
 """`ragmem disconnect`: remove an assistant's hooks, and nothing else."""
 
 from functools import partial
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ragmem.cli.common import say
+from ragmem.cli.common import say, tell
 from ragmem.cli.connections import AssistantsArgument, ScopeName, ScopeOption
 from ragmem.cli.options import DryRunOption, JsonOption, QuietOption
-from ragmem.errors import UsageError
+from ragmem.errors import EXIT_OK, UsageError
+
+if TYPE_CHECKING:
+    from ragmem.assistants.assistant import Assistant
+    from ragmem.assistants.places import Scope
+    from ragmem.services.wiring.connect import ConnectContext
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 
@@ -55,6 +60,13 @@ def disconnect(
         else [(load_assistant(name), wanted, desk) for name in dict.fromkeys(assistants or ())]
     )
 
+    changed: list[Outcome] = []
+
+    def act(at: "ConnectContext", one: "Assistant", scope: "Scope") -> Outcome:
+        outcome = disconnect(at, one, scope, dry_run=dry_run)
+        changed.extend([outcome] * outcome.is_changed)
+        return outcome
+
     def tell_of(outcome: Outcome) -> None:
         if outcome.is_changed:
             changed = dict.fromkeys(change.path for change in outcome.changes if change.is_changed)
@@ -63,10 +75,13 @@ def disconnect(
         elif not every:
             say(f"{outcome.assistant.title}: is not connected")
 
-    return run_each(
-        [(one, partial(disconnect, at, one, scope, dry_run=dry_run)) for one, scope, at in chosen],
+    code = run_each(
+        [(one, partial(act, at, one, scope)) for one, scope, at in chosen],
         tell_of,
         dry_run=dry_run,
         as_json=as_json,
         quiet=quiet,
     )
+    if every and code == EXIT_OK and not (changed or as_json or quiet):
+        tell("no assistant is connected")
+    return code

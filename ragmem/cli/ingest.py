@@ -120,7 +120,9 @@ def ingest(
     from ragmem.services.ingestion.ingest import signal_rule
     from ragmem.services.processes.dates import parse_moment
 
-    paths = _check_paths(paths or [], explain=explain, dry_run=dry_run)
+    paths = _check_paths(
+        paths or [], explain=explain, dry_run=dry_run, titled=bool(title) and not (buffer or code or drain)
+    )
     if drain:
         if paths or any((kind, tag, project, spec, at, title, buffer, text, code, rebuild, dry_run)):
             raise UsageError("--drain goes alone", hint="ragmem ingest --drain")
@@ -227,13 +229,17 @@ def _shape(item: "ClassifiedMemory", redactor: Redactor, *, change: str, **more:
     return {**shape, "change": change, "because": item.signal.reason, **more}
 
 
-def _check_paths(paths: list[str], *, explain: bool, dry_run: bool) -> list[str]:
-    """Return the paths; raises UsageError for an empty one, and for --explain without --dry-run."""
+def _check_paths(paths: list[str], *, explain: bool, dry_run: bool, titled: bool) -> list[str]:
+    """Return the paths; raises UsageError for an empty one, or an option that does not fit them."""
     if explain and not dry_run:
         raise UsageError("--explain goes with --dry-run", hint="ragmem ingest --dry-run --explain PATH")
     if "" in paths:
         # An unset variable in a script must not store the working folder.
         raise UsageError("a path is empty", hint="give a path, or - for standard input")
+    if titled and paths and "-" not in paths:
+        raise UsageError(
+            "--title is for standard input, not for files", hint="ragmem ingest - --title TITLE < FILE"
+        )
     return paths
 
 

@@ -33,12 +33,12 @@ def buffer(
     """Accept texts, files and standard input that the fast path could not parse."""
     from ragmem.inbox.buffer import STDIN, Request, accept
 
+    if as_lines and STDIN not in paths:
+        raise UsageError("--jsonl is about standard input", hint="ragmem ingest --buffer --jsonl -")
     if not texts and not paths:
         raise UsageError(
             "there is nothing to accept", hint='ragmem ingest --buffer --text "what to remember"'
         )
-    if as_lines and STDIN not in paths:
-        raise UsageError("--jsonl is about standard input", hint="ragmem ingest --buffer --jsonl -")
     for path in paths:
         if path != STDIN and not Path(path).exists():
             raise NotFoundError(f'there is no file "{path}"', hint="give a path, or - for standard input")
@@ -62,6 +62,8 @@ def buffer(
 def drain(*, as_json: bool, quiet: bool) -> int:
     """Store everything that waits, index it if a model is available, and print the result."""
     with open_memory(quiet=quiet) as memory, Bar(quiet=quiet or as_json) as bar:
+        if memory.catalog.exists():
+            memory.prepare()
         taken = memory.inbox.drain_events()
         done = memory.inbox.drain()
         stored = memory.catalog.exists()

@@ -213,6 +213,7 @@ def query(
             question, wanted, now=moment, careful=careful or None
         )
         memory.lifecycle.recall(routed.answer, session=session)
+        is_empty = not routed.answer.matches and not memory.catalog.overview.count_by("source")
         if in_words:
             from ragmem.cli.query_answer import say_answer
 
@@ -266,9 +267,17 @@ def query(
             _tell_how(routed)
         _say_found(routed, explain=explain, redactor=memory.redactor)
         if not answer.matches and not quiet:
-            where = "any project" if projects is None else "this project and yours (--all asks every project)"
-            tell(f"{'no memory' if routed.shown_facts else 'nothing'} found in {where}")
+            tell(_nothing_found(routed, projects, is_empty=is_empty))
     return EXIT_OK if answer.matches or routed.shown_facts else EXIT_NO
+
+
+def _nothing_found(routed: "RoutedAnswer", projects: tuple[str, ...] | None, *, is_empty: bool) -> str:
+    if is_empty and not routed.shown_facts:
+        return (
+            "no memory is stored yet: `ragmem seed` reads what lies on disk, `ragmem ingest FOLDER` the rest"
+        )
+    where = "any project" if projects is None else "this project and yours (--all asks every project)"
+    return f"{'no memory' if routed.shown_facts else 'nothing'} found in {where}"
 
 
 def _usual_limit(memory: "Ragmem", budget: int | None) -> int:

@@ -64,6 +64,10 @@ MOST_DESCRIBED = 60
 SHOWN_PLACES = 4
 SHOWN_PROBLEMS = 3
 
+SEED_FILES = "ragmem seed"
+SEED_SESSIONS = "ragmem seed --source transcripts"
+"""A seed reads sessions only when they are named."""
+
 
 @app.command(epilog=EPILOG)
 def setup(
@@ -232,9 +236,7 @@ def _say_survey(found: "Survey", home: Path) -> None:
 def _say_plan(plan: "SetupPlan", memory: "Ragmem") -> None:
     say()
     if plan.is_done:
-        failed = plan.files.failed + plan.sessions.failed
-        read = "what can be read is read" if failed else "all of it is read"
-        say(bold("Everything is set up") + f": {read}, and connected")
+        say(f"{bold('Everything is set up')}: {_state_words(plan)}")
         _say_failed(plan)
         _say_problems(plan)
         return
@@ -245,7 +247,7 @@ def _say_plan(plan: "SetupPlan", memory: "Ragmem") -> None:
             f"install the completion of {plan.completion.shell}: {_short(plan.completion.file, memory.home)}"
         )
     steps += _reading_lines(plan, memory)
-    if plan.reads or memory.catalog.exists():
+    if plan.reads or _holds_memories(memory):
         steps.append("ask the first question about your own past")
     for number, step in enumerate(steps, start=1):
         say(f"  {number}. {step}")
@@ -261,13 +263,35 @@ def _say_plan(plan: "SetupPlan", memory: "Ragmem") -> None:
     _say_problems(plan)
 
 
+def _state_words(plan: "SetupPlan") -> str:
+    """Say what is read and connected, and nothing of what is not here."""
+    found = plan.files + plan.sessions
+    read = "there is no file that setup reads"
+    if found.files:
+        read = "what can be read is read" if found.failed else "all of it is read"
+    if not plan.survey.assistants:
+        return f"{read}, and there is no assistant to connect"
+    return f"{read}, and connected" if _has_connection(plan) and found.files else read
+
+
+def _has_connection(plan: "SetupPlan") -> bool:
+    return any(one.connected in {"connected", "plug-in"} for one in plan.survey.assistants)
+
+
+def _holds_memories(memory: "Ragmem") -> bool:
+    return memory.catalog.exists() and bool(memory.catalog.overview.count_by("source"))
+
+
 def _say_failed(plan: "SetupPlan") -> None:
     """Say how many files no seed could read; a setup does not try them again on their account."""
-    failed = plan.files.failed + plan.sessions.failed
-    if failed:
-        tell(
-            f"note: {plural(failed, 'file')} could not be read before; `ragmem seed` tries again and says why"
-        )
+    for failed, what, command in (
+        (plan.files.failed, "file", SEED_FILES),
+        (plan.sessions.failed, "session", SEED_SESSIONS),
+    ):
+        if failed:
+            tell(
+                f"note: {plural(failed, what)} could not be read before; `{command}` tries again and says why"
+            )
 
 
 def _reading_lines(plan: "SetupPlan", memory: "Ragmem") -> list[str]:
@@ -331,7 +355,6 @@ def _say_problems(plan: "SetupPlan") -> None:
 def _carry_out(memory: "Ragmem", desk: "ConnectContext", plan: "SetupPlan", *, as_json: bool) -> int:
     """Connect first, because reading may take long; answer when the latest sessions are read, and go on."""
     from ragmem.services.processes.operation import SharedProgress
-    from ragmem.services.setup.first_answer import first_answer
 
     told: list[FirstAnswer] = []
 
@@ -356,7 +379,7 @@ def _carry_out(memory: "Ragmem", desk: "ConnectContext", plan: "SetupPlan", *, a
             "background": indexing,
             "problems": [asdict(one) for report in reports for one in report.problems],
             "errors": failed,
-            "answer": _answer_shape(first_answer(memory.catalog)),
+            "answer": _answer_shape(_find_answer(memory)),
         }
         say_json(_document(plan, dry_run=False) | done)
     else:
@@ -398,7 +421,8 @@ def _say_read(report: "SeedReport", *, what: str) -> None:
     for problem in failures[:SHOWN_PROBLEMS]:
         tell(f"failed: {problem.place}: {problem.reason}")
     if len(failures) > SHOWN_PROBLEMS:
-        tell(f"... and {len(failures) - SHOWN_PROBLEMS:,} more; `ragmem seed` names them")
+        command = SEED_SESSIONS if what == "sessions" else SEED_FILES
+        tell(f"... and {len(failures) - SHOWN_PROBLEMS:,} more; `{command}` names them")
     warnings = {one.place: one.reason for one in report.problems if one.level == "warning"}
     if warnings:
         place, reason = next(iter(warnings.items()))
@@ -480,17 +504,21 @@ def _answer_shape(answer: "FirstAnswer") -> dict[str, Any]:
     }
 
 
-def _say_answer(memory: "Ragmem", *, besides: Sequence["FirstAnswer"] = ()) -> "FirstAnswer":
-    """Tell what was decided or done last, unless it was told, and return it."""
+def _find_answer(memory: "Ragmem") -> "FirstAnswer":
     from ragmem.services.setup.first_answer import FirstAnswer, first_answer
 
-    answer = first_answer(memory.catalog) if memory.catalog.exists() else FirstAnswer("latest")
+    return first_answer(memory.catalog) if memory.catalog.exists() else FirstAnswer("latest")
+
+
+def _say_answer(memory: "Ragmem", *, besides: Sequence["FirstAnswer"] = ()) -> "FirstAnswer":
+    """Tell what was decided or done last, unless it was told, and return it."""
+    answer = _find_answer(memory)
     said = [line.text for line in answer.lines]
     if said in ([line.text for line in one.lines] for one in besides):
         return answer
     say()
     if not answer.lines:
-        if memory.catalog.exists() and memory.catalog.overview.count_by("source"):
+        if _holds_memories(memory):
             say("Nothing that was read tells what you decided or did last.")
         else:
             say("There is nothing to ask yet: no file or session of yours was found.")
@@ -513,13 +541,13 @@ def _say_answer(memory: "Ragmem", *, besides: Sequence["FirstAnswer"] = ()) -> "
 def _say_next(memory: "Ragmem", plan: "SetupPlan") -> None:
     say()
     say(bold("What comes next"))
-    if not memory.catalog.exists():
+    if not _holds_memories(memory):
         say("  ragmem ingest FOLDER           # store notes of your own, wherever they are")
         say("  ragmem setup                   # once more, when an assistant has worked on this machine")
         return
     say('  ragmem query "why did we ..."  # ask in your own words; in a project folder, about that project')
     say("  ragmem inspect memory ID       # one of the above in full")
-    if plan.connections or any(one.connected in {"connected", "plug-in"} for one in plan.survey.assistants):
+    if plan.connections or _has_connection(plan):
         say("  Start a new session of an assistant: it is told what is known. `ragmem doctor` checks that.")
     else:
         say("  ragmem connect NAME            # let an assistant be told what is known")

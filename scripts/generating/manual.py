@@ -17,8 +17,9 @@ error is one line, then a hint with the next step.
 Text is the same on a terminal and in a pipe. With --json it is one document with a schema number; fields are
 added, never changed, without a new number.
 
-What writes takes --dry-run: the same plan, not carried out. A value follows its option as the next word or
-after =; -- ends the options. An id may be cut short, to four letters at least."""
+What writes takes --dry-run, the same plan, not carried out; a command that sets a single mark has none. A
+value follows its option as the next word or after =; -- ends the options. An id may be cut short, to four
+letters at least."""
 EXAMPLES = (
     (
         "Fill the memory from what lies on disk, and ask it:",

@@ -9,13 +9,13 @@ CONTRACT = """\
 ## What holds for every command
 
 - Standard output is the answer and nothing else; progress, notes, warnings and errors go to standard error.
-- An error is one line, `ragmem: ...`, then an empty line and `hint: ...` with the next step. Standard output
-  stays empty.
+- An error is one line, `ragmem: ...`; an empty line and `hint: ...` follow where there is a next step.
+  Standard output stays empty.
 - `--json` writes one document with a `schema` number; fields are added, never changed, without a new number.
   Moments are RFC 3339 in UTC.
 - Text is the same on a terminal and in a pipe. Colours need a terminal or `FORCE_COLOR`; `NO_COLOR` and
   `TERM=dumb` turn them off, and nothing is told by colour alone.
-- What writes takes `--dry-run`: the same plan, not carried out.
+- What writes takes `--dry-run`, the same plan, not carried out; a command that sets a single mark has none.
 - `ragmem hook EVENT` always exits 0 within its deadline, and writes JSON for the assistant or nothing
   (docs/hooks.md).
 - `ragmem --offline COMMAND` lets nothing leave this machine, and says on standard error what was opened; so

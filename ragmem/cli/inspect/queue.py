@@ -14,6 +14,8 @@ def queue(limit: LimitOption = None, as_json: JsonOption = False) -> int:
 
     most = limit or DEFAULT_LIMIT
     with open_memory() as memory:
+        if memory.catalog.exists():
+            memory.prepare()
         found = read(memory.catalog, memory.settings, named=most)
     waiting, aside = found.oldest[:most], found.aside[:most]
     # Some may have been stored while they were counted.

@@ -18,6 +18,7 @@ def sources(as_json: JsonOption = False, sources_file: SourcesFileOption = None)
         stored: dict[str, dict[str, Any]] = {}
         tiers: dict[str, dict[str, int]] = {}
         if catalog.exists():
+            memory.prepare()
             stored = {str(row["source"]): row for row in catalog.overview.source_rows()}
             tiers = cross_count(catalog.database, "source", "tier", Filter())
         files = {name: files_of(catalog, name) for name in {*specs, *stored}}

@@ -21,6 +21,8 @@ def transcripts(limit: LimitOption = None, as_json: JsonOption = False) -> int:
     from ragmem.services.reporting.transcript_list import transcript_states
 
     with open_memory() as memory:
+        if memory.catalog.exists():
+            memory.prepare()
         found = transcript_states(memory.catalog, memory.settings, home=memory.home)
     shown = found.read[: limit or DEFAULT_LIMIT]
     if as_json:

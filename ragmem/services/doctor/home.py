@@ -91,13 +91,17 @@ def _open_to_others(path: Path) -> bool:
 
 
 def check_home(patient: DoctorContext) -> Iterator[Check]:
-    """Report the place of the memory, and whether other users can read it."""
+    """Report the place of the memory, whether it can be written to, and whether other users can read it."""
     places = patient.settings.places
     if not patient.catalog.exists():
         detail = f'there is no memory in "{patient.catalog.database.place}" yet'
         yield Check("home", "warning", detail, "ragmem seed")
         return
-    yield Check("home", "ok", patient.catalog.database.place)
+    if os.access(places.data, os.W_OK | os.X_OK):
+        yield Check("home", "ok", patient.catalog.database.place)
+    else:
+        detail = f'"{places.data}" cannot be written to, so that nothing new is kept'
+        yield Check("home", "warning", detail, "look at its permissions, and how its disk is mounted")
     open_to_others = find_exposed([places.data, places.state])
     if open_to_others:
         first = open_to_others[0]

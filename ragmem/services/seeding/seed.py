@@ -336,7 +336,7 @@ def _classify(
         return []
     if reading.error is not None:
         tally.failed += 1
-        report.problems.append(Problem(spec.name, str(reading.path), str(reading.error)))
+        report.problems.append(Problem(spec.name, str(reading.path), reading.error.full_message))
         return []
     for warning in reading.warnings:
         report.problems.append(Problem(spec.name, str(reading.path), warning, "warning"))

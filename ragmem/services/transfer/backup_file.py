@@ -197,5 +197,5 @@ def _numbers(value: Any) -> dict[str, int]:
 def _damage_error(path: Path, what: str) -> StoreDamagedError:
     return StoreDamagedError(
         f'"{path}" is no sound backup: {what}',
-        hint="`ragmem backup --list` names the others; nothing was changed",
+        hint="nothing was changed; `ragmem backup --list` names the others, `ragmem import` takes an export",
     )

@@ -238,6 +238,8 @@ def _remove_by_content(
         emptied.add(ours[0].event)
         text = _remove_hook(text, root, ours[0])
         root = read_json(text)
+    if wiring is None and not emptied:
+        return text
     made = wiring.made if wiring is not None else {HOOKS, *(f"{HOOKS}.{event}" for event in emptied)}
     hooks = root.get(HOOKS)
     if hooks is not None:

@@ -273,8 +273,12 @@ def test_a_file_that_cannot_be_read_is_named_and_no_setup_waits_for_it(home, rag
     again = ragmem("setup", "--yes", "--no-connect")
 
     assert (again.returncode, "Everything is set up" in again.stdout) == (0, True)
-    assert "note: 2 files could not be read before; `ragmem seed` tries again" in again.stderr
+    assert "note: 1 file could not be read before; `ragmem seed` tries again" in again.stderr
     assert str(broken) in ragmem("seed").stderr
+    assert (
+        "note: 1 session could not be read before; `ragmem seed --source transcripts` tries" in again.stderr
+    )
+    assert "none.jsonl" in ragmem("seed", "--source", "transcripts").stderr
     broken.write_text("Answer in German.")
     assert "read 1 file" in ragmem("setup", "--dry-run").stdout
 
@@ -327,6 +331,30 @@ def test_what_was_decided_is_found_in_other_languages(said, open_still, home, ra
     claude(home, home / "repos", session("5e55-1", said=said), session("5e55-2", said=open_still))
     answer = json.loads(ragmem("setup", "--yes", "--json", "--no-connect").stdout)["answer"]
     assert (answer["about"], [line["text"] for line in answer["lines"]]) == ("decisions", [said])
+
+
+def test_the_last_records_of_decisions_are_told_that_hold(home, ragmem):
+    records = home / "repos" / "tide" / "architecture-decision-record"
+    (home / "repos" / "tide" / ".git").mkdir(parents=True)
+    for number, (title, status, said) in enumerate(
+        (
+            ("Where they are stored", "Accepted", "We will keep the tide tables in SQLite."),
+            ("Health checks", "\u2705 Accepted", "When there are two boards, we are going to ask both:"),
+            ("Domain policy", "Approved", ""),
+            ("Use Postgres", "\U0001f914 Proposed", "We will use Postgres."),
+            ("Use Redis", "Superseded by 7", "We will use Redis."),
+        ),
+        start=1,
+    ):
+        decision = f"\n\n## Decision\n\n{said}" if said else "\n\n## Rules\n\nNames MUST be short."
+        text = f"# {number}. {title}\n\nDate: 2026-05-0{number}\n\n## Status\n\n{status}{decision}\n"
+        put(records / f"00{number}-{title.lower().replace(' ', '-')}.md", text)
+    lines = json.loads(ragmem("setup", "--yes", "--json", "--no-connect").stdout)["answer"]["lines"]
+    assert [(line["text"], line["at"][:10]) for line in lines] == [
+        ("Domain policy", "2026-05-03"),
+        ("Health checks", "2026-05-02"),
+        ("Where they are stored: We will keep the tide tables in SQLite.", "2026-05-01"),
+    ]
 
 
 def test_versions_come_from_where_a_program_is_installed_or_what_it_says(home, ragmem, monkeypatch):
@@ -388,6 +416,27 @@ def test_what_was_read_is_not_denied_where_it_tells_nothing_of_the_past(home, ra
     assert "1 memory in" in done.stdout
     assert "no file or session of yours was found" not in done.stdout
     assert "Nothing that was read tells what you decided or did last." in done.stdout
+
+
+def test_where_nothing_was_found_nothing_is_said_to_be_read_or_connected(home, ragmem):
+    ragmem("seed")
+
+    done = ragmem("setup", "--yes", "--no-completions")
+
+    assert done.returncode == 0
+    assert "there is no file that setup reads, and there is no assistant to connect" in done.stdout
+    assert "ragmem ingest FOLDER" in done.stdout
+    assert "ragmem query" not in done.stdout
+
+
+def test_an_assistant_without_sessions_is_connected_with_json_as_well(home, ragmem):
+    (home / ".claude").mkdir()
+
+    done = ragmem("setup", "--yes", "--json")
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout)["answer"] == {"about": "latest", "lines": []}
+    assert not (home / "memory" / "data" / "memory.db").exists()
 
 
 def test_a_ragmem_that_may_vanish_is_connected_to_nothing(home):

@@ -107,6 +107,11 @@ def test_a_file_that_its_assistant_wrote_anew_loses_only_what_is_ours(name, cont
     assert left == json.dumps({**before, "theme": "light"}, indent=indent, ensure_ascii=False)
 
 
+@pytest.mark.parametrize("text", ['{"hooks":{}}', '{"model":"opus", "hooks": { "Stop": [] } }'])
+def test_settings_that_hold_nothing_of_ours_keep_their_empty_hooks(text):
+    assert remove_hooks(text, CLAUDE, HERE, None) == text
+
+
 def test_what_was_added_among_ours_stays_and_so_does_what_holds_it():
     after, wiring = insert_hooks('{\n  "model": "opus"\n}\n', CLAUDE, HERE, InsertionRecord())
     theirs = '"Stop": [\n      {"hooks": [{"type": "command", "command": "bell"}]},'

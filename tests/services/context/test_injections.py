@@ -96,7 +96,8 @@ def test_a_prompt_is_told_less_than_an_assistant_takes_unless_tokens_are_asked_f
     memory, _ = filled
     for number in range(8):
         lines = [
-            f"The departures board query scans the table of quay {number * 97 + line}." for line in range(30)
+            f"The departures board query of Porto Azul scans the whole departures table {number * 97 + line}."
+            for line in range(30)
         ]
         stored(memory, f"scans{number}", "\n\n".join(lines))
     most = told(memory, "a", prompt=SLOW, max_chars=9_000)

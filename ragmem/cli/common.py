@@ -41,6 +41,17 @@ def open_memory(*, sources_file: Path | None = None, quiet: bool = False) -> Rag
     return memory
 
 
+def prepare_stored(memory: Ragmem) -> bool:
+    """Bring an existing database up to date; return whether there is one.
+
+    A disk that was full may have left it without tables.
+    """
+    if not memory.catalog.exists():
+        return False
+    memory.prepare()
+    return True
+
+
 def select_projects(memory: Ragmem, names: list[str] | None, *, every: bool) -> tuple[str, ...] | None:
     """Return the projects to search, as `query` does: the named ones, all, or this one and the user's."""
     if every and names:

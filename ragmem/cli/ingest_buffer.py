@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragmem.cli.common import Bar, open_memory, plural, say, say_json, tell
+from ragmem.cli.common import Bar, open_memory, plural, prepare_stored, say, say_json, tell
 from ragmem.domain.model import SHORT_ID_LENGTH, Kind
 from ragmem.domain.model.lifecycle import EntryType
 from ragmem.errors import EXIT_FAILED, EXIT_OK, NotFoundError, UsageError
@@ -62,8 +62,7 @@ def buffer(
 def drain(*, as_json: bool, quiet: bool) -> int:
     """Store everything that waits, index it if a model is available, and print the result."""
     with open_memory(quiet=quiet) as memory, Bar(quiet=quiet or as_json) as bar:
-        if memory.catalog.exists():
-            memory.prepare()
+        prepare_stored(memory)
         taken = memory.inbox.drain_events()
         done = memory.inbox.drain()
         stored = memory.catalog.exists()

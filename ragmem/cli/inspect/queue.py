@@ -1,6 +1,17 @@
 """`ragmem inspect queue`: the texts and events that wait, and the files that were set aside."""
 
-from ragmem.cli.common import bold, moment, open_memory, plural, say, say_json, table, tell, tell_rest
+from ragmem.cli.common import (
+    bold,
+    moment,
+    open_memory,
+    plural,
+    prepare_stored,
+    say,
+    say_json,
+    table,
+    tell,
+    tell_rest,
+)
 from ragmem.cli.options import JsonOption, LimitOption
 from ragmem.errors import EXIT_OK
 
@@ -14,8 +25,7 @@ def queue(limit: LimitOption = None, as_json: JsonOption = False) -> int:
 
     most = limit or DEFAULT_LIMIT
     with open_memory() as memory:
-        if memory.catalog.exists():
-            memory.prepare()
+        prepare_stored(memory)
         found = read(memory.catalog, memory.settings, named=most)
     waiting, aside = found.oldest[:most], found.aside[:most]
     # Some may have been stored while they were counted.

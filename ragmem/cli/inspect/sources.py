@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ragmem.cli.common import moment, open_memory, say_json, shown_globs, table
+from ragmem.cli.common import moment, open_memory, prepare_stored, say_json, shown_globs, table
 from ragmem.cli.options import JsonOption, SourcesFileOption
 from ragmem.domain.model import Tier
 from ragmem.errors import EXIT_OK
@@ -17,8 +17,7 @@ def sources(as_json: JsonOption = False, sources_file: SourcesFileOption = None)
         catalog, specs = memory.catalog, memory.settings.sources
         stored: dict[str, dict[str, Any]] = {}
         tiers: dict[str, dict[str, int]] = {}
-        if catalog.exists():
-            memory.prepare()
+        if prepare_stored(memory):
             stored = {str(row["source"]): row for row in catalog.overview.source_rows()}
             tiers = cross_count(catalog.database, "source", "tier", Filter())
         files = {name: files_of(catalog, name) for name in {*specs, *stored}}

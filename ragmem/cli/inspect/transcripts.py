@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from ragmem.cli.common import moment, open_memory, plural, say_json, size, table, tell
+from ragmem.cli.common import moment, open_memory, plural, prepare_stored, say_json, size, table, tell
 from ragmem.cli.options import JsonOption, LimitOption
 from ragmem.errors import EXIT_NO, EXIT_OK
 
@@ -21,8 +21,7 @@ def transcripts(limit: LimitOption = None, as_json: JsonOption = False) -> int:
     from ragmem.services.reporting.transcript_list import transcript_states
 
     with open_memory() as memory:
-        if memory.catalog.exists():
-            memory.prepare()
+        prepare_stored(memory)
         found = transcript_states(memory.catalog, memory.settings, home=memory.home)
     shown = found.read[: limit or DEFAULT_LIMIT]
     if as_json:

@@ -70,6 +70,7 @@ _FIELD = lazy(
 """A line such as "**Project:** tideline", which says nothing of its own."""
 _ONLY_DATE = lazy(r"\W*(?:[^\W\d][\w ]{0,24}:)?\W*\d{1,4}[-./]\d{1,2}[-./]\d{1,4}(?:[T ][\d:.Z+]+)?\W*")
 _ASKS_WHEN = r"\b(?:when|what (?:date|day|time)|wann|quand|cu\u00e1ndo)\b"
+_WHEN = lazy(_ASKS_WHEN, re.IGNORECASE)
 _ASKS_NUMBER = (
     r"\bhow (?:many|much|long|large|big|often|fast|old)\b|\bwhat (?:size|number|limit|percentage|share)\b"
     r"|\bwie (?:viele?|lange|gro\u00df|oft|hoch)\b|\b(?:combien|cu\u00e1nt[oa]s?)\b"
@@ -84,15 +85,17 @@ _ASKS_NAME = (
     r"|helper|tool|branch|command|commit|hash|model|library|package|funktion|klasse)s?\b"
     r"|\bcalled\b|\bname of\b|\bunder which\b"
 )
-_WANTS = tuple(
-    (lazy(asks, re.IGNORECASE), wanted)
-    for asks, wanted in (
-        (_ASKS_WHEN, _DATE),
-        (_ASKS_NUMBER, _NUMBER),
-        (_ASKS_WHY, _CAUSE),
-        (_ASKS_WHERE, _FILE),
-        (_ASKS_NAME, _NAME),
-    )
+_WANTS = (
+    (_WHEN, _DATE),
+    *(
+        (lazy(asks, re.IGNORECASE), wanted)
+        for asks, wanted in (
+            (_ASKS_NUMBER, _NUMBER),
+            (_ASKS_WHY, _CAUSE),
+            (_ASKS_WHERE, _FILE),
+            (_ASKS_NAME, _NAME),
+        )
+    ),
 )
 """What a question asks for, and the form of what it wants to know."""
 
@@ -158,7 +161,7 @@ def without_fields(text: str, sentences: Sequence[Sentence], question: str) -> l
     Each answer shows its date and project anyway, and a year in the question would make such a line the best.
     """
     low = question.lower()
-    asks_when = re.search(_ASKS_WHEN, low) is not None
+    asks_when = _WHEN.search(low) is not None
 
     def is_asked(one: Sentence) -> bool:
         if field := _FIELD.fullmatch(text, one.start, one.end):

@@ -95,9 +95,10 @@ def first_answer(catalog: Catalog) -> FirstAnswer:
 def _decision(memory: Memory, redactor: Redactor) -> str:
     """Return the sentence in which a memory says what was decided, or the title of a record; "" for none."""
     if is_record(memory) or explicit_type(memory) is EntryType.DECISION:
+        if (line := line_of(memory, redactor, decided=True)[0]) or not is_in_force(memory):
+            return line
         # The title of a record may only name its subject: enough to remember it by.
-        named = plain(memory.title, redactor=redactor)[:MAX_CHARS] if is_in_force(memory) else ""
-        return line_of(memory, redactor, decided=True)[0] or named
+        return plain(memory.title, redactor=redactor)[:MAX_CHARS]
     outline = outline_of(memory.text)
     if outline is None and (listed := _listed_decision(memory.text, redactor)):
         return listed

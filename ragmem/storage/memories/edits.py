@@ -110,12 +110,17 @@ def commits_of(database: Database, told: str, *, projects: Sequence[str] | None)
     ]
 
 
+def _within(projects: Sequence[str] | None) -> tuple[str, list[str]]:
+    """Return the condition that a memory is of these projects (None: all), and its values."""
+    if projects is None:
+        return "", []
+    # An expression, so that SQLite does not read all memories of the projects by their index.
+    return f"AND m.project || '' IN ({marks(projects)})", list(projects)
+
+
 def edits_of(database: Database, name: str, *, projects: Sequence[str] | None) -> list[Edit]:
     """Return the edits of files of this name, in these projects (None: all), the latest memories first."""
-    condition, values = "", list[str]()
-    if projects is not None:
-        # An expression, so that SQLite does not read all memories of the projects by their index.
-        condition, values = f"AND m.project || '' IN ({marks(projects)})", list(projects)
+    condition, values = _within(projects)
     return [
         Edit(*row)
         for row in database.select(
@@ -130,9 +135,7 @@ def edits_of(database: Database, name: str, *, projects: Sequence[str] | None) -
 def stored_files(database: Database, name: str, *, projects: Sequence[str] | None) -> list[StoredFile]:
     """Return the memories of files of this name, in these projects (None: all), in order of their uris."""
     escaped = re.sub(r"[!%_]", r"!\g<0>", name)
-    condition, values = "", list[str]()
-    if projects is not None:
-        condition, values = f"AND m.project || '' IN ({marks(projects)})", list(projects)
+    condition, values = _within(projects)
     return [
         StoredFile(*row)
         for row in database.select(

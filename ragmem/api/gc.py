@@ -10,9 +10,10 @@ from ragmem.errors import BackendError
 
 if TYPE_CHECKING:
     from ragmem.services.connections.connect import ConnectionReport
-    from ragmem.services.lifecycle.cards import Card
+    from ragmem.services.lifecycle.cards import Card, Writer
     from ragmem.services.lifecycle.idle_gc import IdleGcResult
     from ragmem.services.lifecycle.items import Item, Plan
+    from ragmem.services.lifecycle.model_judge import KnownAnswers
     from ragmem.services.lifecycle.outcome import Outcome
     from ragmem.services.lifecycle.plan_clusters import PlanCluster
     from ragmem.services.lifecycle.purge import Purge
@@ -80,6 +81,7 @@ class Gc:
             policy=home.settings.lifecycle.policy,
             keep=self._archive_age(),
             cards=home.settings.lifecycle.merge_by == "llm",
+            judged=self._known_answers().keys if home.settings.lifecycle.judge_by == "llm" else None,
             gone=gone_from_sources(home.catalog, home.settings, home=home.home) if missing else None,
             cache=home.settings.places.cache / CACHE,
             **options,
@@ -105,6 +107,7 @@ class Gc:
         from ragmem.services.lifecycle.apply import apply
 
         home = self._home
+        plan, unanswered = self._ask_model(plan, progress)
         cards, note = self._write_cards(plan, progress)
         done = apply(
             home.catalog,
@@ -118,7 +121,7 @@ class Gc:
             **options,
         )
         forget_unused(home.catalog, home.settings.chunking)
-        done.note = done.note or note
+        done.note = done.note or note or unanswered
         return done
 
     def clusters(self, plan: "Plan", *, most: int | None = None) -> "list[PlanCluster]":
@@ -135,25 +138,60 @@ class Gc:
 
     def _write_cards(self, plan: "Plan", progress: "Progress | None") -> "tuple[Sequence[Card], str]":
         """Return the texts that the language model writes of the plan's clusters, and a note."""
-        from ragmem.services.lifecycle.cards import Writer, write_cards
+        from ragmem.services.lifecycle.cards import write_cards
 
         if not plan.cards:
             return (), ""
-        settings = self._home.settings
+        writer, fault = self._writer("merge_by")
+        if writer is None:
+            return (), fault
+        sizes = self._home.settings.chunking
+        return write_cards(plan.cards, self._home.catalog, writer, sizes=sizes, progress=progress)
+
+    def _ask_model(self, plan: "Plan", progress: "Progress | None") -> "tuple[Plan, str]":
+        """Return the plan with what the language model decides where the rules are unsure, and a note."""
+        from ragmem.services.lifecycle.model_judge import ask_model
+
+        lifecycle = self._home.settings.lifecycle
+        if plan.comparisons is None:
+            return plan, ""
+        writer, fault = self._writer("judge_by")
+        if writer is None:
+            return plan, fault
+        return ask_model(
+            self._home.catalog,
+            self._home.store,
+            plan,
+            writer,
+            most=lifecycle.judgements,
+            policy=lifecycle.policy,
+            known=self._known_answers(),
+            progress=progress,
+        )
+
+    def _known_answers(self) -> "KnownAnswers":
+        from ragmem.services.lifecycle.model_judge import CACHE, KnownAnswers
+
+        model = self._home.settings.language_model
+        return KnownAnswers(self._home.settings.places.cache / CACHE, f"{model.backend} {model.model}")
+
+    def _writer(self, setting: str) -> "tuple[Writer | None, str]":
+        """Return the language model that a setting of [lifecycle] asks for, or None and why there is none."""
+        from ragmem.services.lifecycle.cards import Writer
+
         try:
             model = self._home.models.language_model
         except BackendError as error:
-            return (), error.full_message
+            return None, error.full_message
         if model is None:
-            return (), 'lifecycle.merge_by is "llm", and no model is set in [language_model]'
-        writer = Writer(model, settings.language_model.backend, self._home.meter)
-        return write_cards(plan.cards, self._home.catalog, writer, sizes=settings.chunking, progress=progress)
+            return None, f'lifecycle.{setting} is "llm", and no model is set in [language_model]'
+        return Writer(model, self._home.settings.language_model.backend, self._home.meter), ""
 
     def run_idle(self, *, budget_s: float, progress: "Progress | None" = None) -> "IdleGcResult | None":
         """Run gc as the idle warm process does, for about `budget_s` seconds.
 
         It connects memories. It changes them only if `lifecycle.automatic` is on now, and never removes more
-        than a third of them. Texts of a language model are left to `ragmem gc`, because they may cost money.
+        than a third of them. A language model is left to `ragmem gc`, because it may cost money.
         Returns None and does nothing if the latest run was undone: only a person may repeat it.
         """
         from ragmem.services.lifecycle.idle_gc import run_idle_gc
@@ -164,7 +202,9 @@ class Gc:
         return run_idle_gc(
             may_change=self._home.reload_settings().lifecycle.automatic,
             connect=lambda: self._connect(budget_s / 2, progress),
-            plan=lambda: replace(self.plan(budget_s=budget_s / 2, progress=progress), cards=()),
+            plan=lambda: replace(
+                self.plan(budget_s=budget_s / 2, progress=progress), cards=(), comparisons=None
+            ),
             apply=lambda plan: self.apply(plan, caller="idle", budget_s=budget_s / 2, progress=progress),
         )
 

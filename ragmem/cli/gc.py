@@ -225,6 +225,7 @@ def _document(
         "items": [item.document() for item in _visible_items(plan, everything=everything)],
         "clusters": [one.document() for one in clusters],
         "cards": [[key[:12] for key in members] for members in plan.cards],
+        "comparisons": len(plan.comparisons or ()),
         "sweep": dict(plan.sweep),
         "expired": plan.expired,
         "uncompared": plan.uncompared,
@@ -493,6 +494,9 @@ def _say_plan(plan: Plan, clusters: Sequence[PlanCluster], *, everything: bool, 
         say_fitted(f"searched by default: {plan.searched:,} memories now, {after:,} afterwards")
     if plan.cards:
         say_fitted(f"{plural(len(plan.cards), 'cluster')} of which the language model is to write a text")
+    if plan.comparisons:
+        count = plural(len(plan.comparisons), "memory", "memories")
+        say_fitted(f"{count} that the language model is to compare with older ones")
     if plan.uncompared:
         say_fitted(
             f"{plural(plan.uncompared, 'memory is', 'memories are')} not compared yet, and their projects"

@@ -18,6 +18,7 @@ GC_RULES = (
     "declared",
     "restated",
     "perhaps outdated",
+    "judged outdated",
     "cold",
     "alone",
     "diamond",

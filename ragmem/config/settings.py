@@ -166,6 +166,12 @@ class LifecycleSettings:
         "none; llm: the language model writes a text of each cluster; rules is none's former name",
         choices=("none", "llm", "rules"),
     )
+    judge_by: str = key(
+        "none",
+        "none; llm: gc asks the language model what is outdated or worthless where the rules are unsure",
+        choices=("none", "llm"),
+    )
+    judgements: int = key(50, "memories that the language model compares with older ones in one gc", low=0)
     curated: tuple[str, ...] = key(CURATED, "sources that people keep: never archived automatically")
     automatic: bool = key(
         False,

@@ -124,10 +124,20 @@ def is_noise(text: str, *, source: str = "") -> bool:
     return source not in KEPT_SOURCES and not reason_to_keep(verdict)
 
 
+def is_perhaps_noise(text: str, *, source: str = "") -> bool:
+    """Tell whether the judge tends to call a text worthless, and only its doubt keeps the text."""
+    verdict = judge(text, source=source)
+    doubtful = 0.5 < verdict.discard <= CERTAIN and not (verdict.is_foreign or _reason_besides_doubt(verdict))
+    return doubtful and source not in KEPT_SOURCES
+
+
 def reason_to_keep(verdict: Verdict) -> str:
     """Return why a text is kept even if the judge calls it worthless; empty if nothing keeps it."""
+    return "kept: not certain" if verdict.discard <= CERTAIN else _reason_besides_doubt(verdict)
+
+
+def _reason_besides_doubt(verdict: Verdict) -> str:
     reasons = (
-        (verdict.discard <= CERTAIN, "kept: not certain"),
         (verdict.protected > PERHAPS_PROTECTED, "kept: perhaps a decision or an instruction"),
         (not verdict.whole, "kept: too long to be read as a whole"),
         (not verdict.known_language, "kept: of no language that the judge knows"),

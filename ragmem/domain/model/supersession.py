@@ -23,6 +23,12 @@ RESTATED = "restated"
 PERHAPS_OUTDATED = "perhaps outdated"
 """The rule of a newer memory that probably supersedes an older one: a mark, which hides nothing."""
 
+JUDGED_OUTDATED = "judged outdated"
+"""The rule of a mark by a language model, which quotes the words of the newer memory."""
+
+MARKS = (PERHAPS_OUTDATED, JUDGED_OUTDATED)
+"""The rules of marks."""
+
 MIN_ID = 4
 """Minimum characters of an id prefix."""
 
@@ -190,14 +196,15 @@ def mark_outdated(matches: Sequence[Match], known: Mapping[str, Supersession]) -
 
     `known` are the marks by the older id. The score stays where the newer one is no match, and where the
     older one has more words of the question: then the question may tell two things apart that the mark
-    confuses.
+    confuses. A language model has read both, and confuses them less.
     """
     by_id = {match.memory.id: match for match in matches}
     for link in sorted(known.values(), key=lambda link: (link.older_at, link.older)):
         if link.older in by_id:
             older, newer = by_id[link.older], by_id.get(link.newer)
             by_id[link.older] = replace(older, outdated=link)
-            if newer is not None and newer.score < older.score and _is_as_near(newer, older):
+            passes = newer is not None and (link.rule == JUDGED_OUTDATED or _is_as_near(newer, older))
+            if newer is not None and passes and newer.score < older.score:
                 terms = {**newer.terms, "superseded": older.score}
                 by_id[link.newer] = replace(newer, score=older.score, terms=terms)
     return list(by_id.values())

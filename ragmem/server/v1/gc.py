@@ -178,6 +178,7 @@ def _plan(plan: Plan, clusters: Sequence[PlanCluster], most: int, redactor: Reda
             "left_out": max(0, len(shown) - most),
             "clusters": [one.document() for one in clusters],
             "cards": [[key[:12] for key in members] for members in plan.cards[:most]],
+            "comparisons": len(plan.comparisons or ()),
             "sweep": dict(plan.sweep),
             "expired": plan.expired,
             "uncompared": plan.uncompared,

@@ -145,6 +145,7 @@ class Plan(Shape):
     left_out: int = Field(description="Items beyond that.")
     clusters: list[PlanCluster] = Field(description="What is hidden behind which memory, at most `most`.")
     cards: list[list[str]] = Field(description="Connected memories of which the model is to write a text.")
+    comparisons: int = Field(description="Memories that the model is to compare with older ones.")
     sweep: dict[str, int]
     expired: int = Field(description="Memories of the archive that `ragmem gc --purge` may delete for good.")
     uncompared: int

@@ -7,7 +7,7 @@ from typing import Any
 
 from ragmem.domain.lifecycle.ageing import COLD
 from ragmem.domain.model.lifecycle import Action, Decision, Entry, LifecycleState
-from ragmem.domain.model.supersession import DECLARED, PERHAPS_OUTDATED, RESTATED
+from ragmem.domain.model.supersession import DECLARED, MARKS, RESTATED
 
 LARGE_SHARE = 1 / 3
 """A plan that removes more than this share of the searched memories needs a confirmation: a disk may be
@@ -28,8 +28,8 @@ CARD = "merged_by"
 UPKEEP = ("missing", "duplicate", "unowned", "unindexed")
 """The rules that keep the store in order."""
 
-CHANGES = (DECLARED, RESTATED, PERHAPS_OUTDATED)
-"""The rules by which a newer memory makes an older one untrue; the last only marks it."""
+CHANGES = (DECLARED, RESTATED, *MARKS)
+"""The rules by which a newer memory makes an older one untrue; the last two only mark it."""
 
 RULES = (
     *UPKEEP,
@@ -97,19 +97,30 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
+class Comparison:
+    """A memory, and older ones of its project that it may make untrue; `keys` are of each pair's texts."""
+
+    newer: str
+    older: tuple[str, ...]
+    keys: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """What gc would do, with one item for each memory.
 
     `searched` counts the memories that are searched by default. `hashes` are the content hashes of memories
     that replace others. `sweep` counts orphans in the store, `expired` the memories that `gc --purge` may
     delete permanently, and `uncompared` those whose connections are not known yet; `note` says why. `cards`
-    are the ids of connected memories of one session of which a language model is to write one text more.
+    are the ids of connected memories of one session of which a language model is to write one text more, and
+    `comparisons` what it is to compare; None where it is to decide nothing.
     """
 
     items: tuple[Item, ...]
     memories: int
     searched: int = 0
     cards: tuple[tuple[str, ...], ...] = ()
+    comparisons: tuple[Comparison, ...] | None = None
     hashes: Mapping[str, str] = field(default_factory=dict)
     sweep: Mapping[str, int] = field(default_factory=dict)
     expired: int = 0
@@ -131,7 +142,7 @@ class Plan:
     @property
     def empty(self) -> bool:
         """Tell whether nothing would change."""
-        return not (self.active_items() or self.cards or any(self.sweep.values()))
+        return not (self.active_items() or self.cards or self.comparisons or any(self.sweep.values()))
 
     @property
     def removal_count(self) -> int:

@@ -16,6 +16,7 @@ from ragmem.services.connections.connect import connect
 from ragmem.services.lifecycle.cards import find_clusters
 from ragmem.services.lifecycle.items import RULES, Item, Plan
 from ragmem.services.lifecycle.kept_findings import Kept, key_of, read_findings, write_findings
+from ragmem.services.lifecycle.model_judge import find_comparisons
 from ragmem.services.lifecycle.project import ProjectPlan, ProjectRequest
 from ragmem.services.lifecycle.text_cache import remove_others
 from ragmem.services.lifecycle.upkeep import UNOWNED, find_inconsistent, find_superfluous
@@ -35,6 +36,7 @@ def plan(
     projects: Sequence[str] | None = None,
     rules: Collection[str] = (),
     cards: bool = False,
+    judged: Collection[int] | None = None,
     budget_s: float | None = None,
     workers: int = 1,
     progress: Progress | None = None,
@@ -45,7 +47,8 @@ def plan(
     `gone` are the ids of memories that their source no longer has; None means not checked. Only memories of
     `projects` (None: all) and decisions of `rules` (none: all) count. After `budget_s` seconds no more
     memories are compared: no memory of a project that is not fully compared is archived for being alone.
-    With `cards`, the plan has the clusters of which a language model is to write a text. Projects are
+    With `cards`, the plan has the clusters of which a language model is to write a text; with `judged`, what
+    it is to compare besides the pairs of these keys. Projects are
     compared and decided on in `workers` processes. What is known of the texts of a project is kept in a file
     of the folder `cache`, if given, for the next plan. Raises UsageError for an unknown rule.
     """
@@ -89,12 +92,16 @@ def plan(
     hashes = {key: value for part in parts.values() for key, value in part.hashes.items()}
     strangers = [Item(one.id, one.action, one.rule, one.reason) for one in unfinished if one.id not in hashes]
     items = [_apply_rule_filter(item, rules) for item in (*found, *strangers)]
-    staying = {item.id for item in items if item.action in {"keep", "reprieve"}} if cards else set[str]()
+    asks = not rules and (cards or judged is not None)
+    staying = {item.id for item in items if item.action in {"keep", "reprieve"}} if asks else set[str]()
     return Plan(
         items=tuple(items),
         memories=len(found),
         searched=sum(part.searched for part in parts.values()),
-        cards=find_clusters(catalog, wanted, staying, policy=policy) if cards and not rules else (),
+        cards=find_clusters(catalog, wanted, staying, policy=policy) if cards and asks else (),
+        comparisons=find_comparisons(catalog, wanted, staying, judged, policy=policy)
+        if judged is not None and asks
+        else None,
         hashes={key: hashes[key] for item in items for key in item.others if key in hashes},
         sweep=store.sweep(dry_run=True) if whole and (not rules or UNOWNED in rules) else {},
         expired=catalog.archive.count_expired(now=now, keep=keep),

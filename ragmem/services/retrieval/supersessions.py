@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from ragmem.domain.model import SHORT_ID_LENGTH, Match, Memory, PreviousVersion, Supersession
-from ragmem.domain.model.supersession import PERHAPS_OUTDATED
+from ragmem.domain.model.supersession import MARKS
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.frozen import dataclass
 from ragmem.services.retrieval.output_fields import OutputField, output_values, rfc3339
@@ -94,7 +94,7 @@ def previous_version_line(former: PreviousVersion, redactor: Redactor) -> str:
 
 def superseded_line(link: Supersession) -> str:
     """Return a line about the successor of a memory, with the date; a mark only names it."""
-    if link.rule == PERHAPS_OUTDATED:
+    if link.rule in MARKS:
         return f"perhaps outdated, see {link.newer[:SHORT_ID_LENGTH]}"
     return f"superseded by {link.newer[:SHORT_ID_LENGTH]} on {link.newer_at:%Y-%m-%d}"
 

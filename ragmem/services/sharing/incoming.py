@@ -24,7 +24,7 @@ from ragmem.domain.model import (
 )
 from ragmem.domain.model import Supersession as Replacement
 from ragmem.domain.model.lifecycle import Approval, EntryType
-from ragmem.domain.model.supersession import PERHAPS_OUTDATED
+from ragmem.domain.model.supersession import MARKS, PERHAPS_OUTDATED
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.domain.sharing import state as sharing
 from ragmem.domain.sharing.record import (
@@ -549,8 +549,8 @@ class Intake:
             one
             for one in made
             if one.older not in before
-            or (before[one.older].rule in {RULE, PERHAPS_OUTDATED} and before[one.older].newer != one.newer)
-            or (before[one.older].rule == PERHAPS_OUTDATED and one.rule == RULE)
+            or (before[one.older].rule in {RULE, *MARKS} and before[one.older].newer != one.newer)
+            or (before[one.older].rule in MARKS and one.rule == RULE)
         )
 
 

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from ragmem.domain.model.lifecycle import Approval, Decision, Entry, LifecyclePolicy, LifecycleState
-from ragmem.domain.model.supersession import PERHAPS_OUTDATED
+from ragmem.domain.model.supersession import MARKS
 from ragmem.domain.sessions.transcript import SOURCE
 from ragmem.frozen import dataclass
 from ragmem.storage.sql.batches import batches, marks, padded
@@ -313,7 +313,7 @@ def _entry(row: Sequence[Any], policy: LifecyclePolicy) -> Entry:
         checked_age=checked_age or 0,
         sessions=sessions or 0,
         feedback=feedback or 0,
-        superseded_by="" if rule == PERHAPS_OUTDATED else newer or "",
-        perhaps_outdated=newer if rule == PERHAPS_OUTDATED else "",
+        superseded_by="" if rule in MARKS else newer or "",
+        perhaps_outdated=newer if rule in MARKS else "",
         approval=approved,
     )

@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 
 from ragmem.domain.model import UNASSIGNED
 from ragmem.domain.model.lifecycle import Approval
-from ragmem.domain.model.supersession import PERHAPS_OUTDATED
+from ragmem.domain.model.supersession import MARKS
 from ragmem.storage.sql.batches import marks
 from ragmem.storage.sql.database import Database
 
@@ -26,7 +26,7 @@ def promoted_ids(
         " OR (SELECT count(*) FROM recalled_in r WHERE r.id = m.id) >= ?)"
         f" AND coalesce(l.approval, '') NOT IN ('{Approval.PROPOSED}', '{Approval.REJECTED}')"
         " AND NOT EXISTS (SELECT 1 FROM supersessions s"
-        f" WHERE s.older = m.id AND s.rule <> '{PERHAPS_OUTDATED}')"
+        f" WHERE s.older = m.id AND s.rule NOT IN {MARKS})"
         " ORDER BY m.id",
         [*((UNASSIGNED,) if projects is None else projects), *kept, sessions],
     )

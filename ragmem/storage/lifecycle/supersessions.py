@@ -1,6 +1,6 @@
 """Supersessions of memories by newer ones; the rows outlast both memories' time in the archive.
 
-A row with the rule PERHAPS_OUTDATED is a mark: it hides nothing and is no part of a chain.
+A row with one of the rules MARKS is a mark: it hides nothing and is no part of a chain.
 """
 
 from collections.abc import Iterable, Sequence
@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from ragmem.domain.model import Memory, Supersession
-from ragmem.domain.model.supersession import PERHAPS_OUTDATED
+from ragmem.domain.model.supersession import MARKS
 from ragmem.storage.sql.batches import batches, marks, padded
 from ragmem.storage.sql.database import Connection, Database, delete_in, select_in
 from ragmem.storage.sql.rows import from_stamp, to_stamp
@@ -21,7 +21,7 @@ _UPSERT = (
     f"INSERT INTO supersessions ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
     f" ON CONFLICT (older) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in _COLUMNS[1:])}"
 )
-_HIDES = f"rule <> '{PERHAPS_OUTDATED}'"
+_HIDES = f"rule NOT IN {MARKS}"
 # A merged successor is replaced by the merged memory.
 _STEP = (
     f"SELECT {_SELECT}, CASE WHEN m.id IS NULL THEN (SELECT o.merged FROM merged_from o"

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ragmem.domain.model.supersession import PERHAPS_OUTDATED
+from ragmem.domain.model.supersession import MARKS
 from ragmem.storage.sql.batches import marks
 from ragmem.storage.sql.database import Connection, Database
 from ragmem.storage.sql.migrations import table_exists
@@ -126,7 +126,7 @@ class Figures:
             f" WHEN l.life IN ('buffer', 'proven', 'permanent') THEN l.life{kept}"
             " ELSE 'buffer' END AS state, count(*)"
             " FROM memories m LEFT JOIN lives l ON l.id = m.id"
-            f" LEFT JOIN supersessions s ON s.older = m.id AND s.rule <> '{PERHAPS_OUTDATED}'"
+            f" LEFT JOIN supersessions s ON s.older = m.id AND s.rule NOT IN {MARKS}"
             f" WHERE 1 = 1{self._only} GROUP BY 1",
             [*curated, *self._values],
         )

@@ -33,7 +33,7 @@ TYPES = {
 }
 """Kind of the data -> type of `judge.SOURCES`, where the words differ."""
 
-C = 0.007
+C = 0.01
 """Inverse strength of the L2 penalty of each regression, for inputs of variance 1."""
 
 ALTERNATIVE = 0.35

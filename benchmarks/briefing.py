@@ -6,7 +6,8 @@ answers and commits. A block is a hit where it shares a name with the session (a
 issue) that at most a quarter of the project's sessions have, or two words of its prompts that a tenth have;
 neither counts if one in ten of other developers' documents has it. For
 chance, the same blocks are compared with a later session of the project and with one of another project.
-`--week` replays the prompts as well, and tells what was told twice or had been refuted.
+`--week` replays the prompts as well, and tells what was told twice or had been refuted. `--checkpoints`
+replays what clones keep beside their commits (Entire): the sessions of each developer, with their branches.
 """
 
 import json
@@ -34,6 +35,10 @@ SETS = ("transcripts", "codesess_commit")
 FOLDERS = {"transcripts_claude": "claude", "transcripts_codex": "codex"}
 QUICK = 12
 WEEK = 30
+CHECKPOINTS = "refs/heads/entire/checkpoints/v1"
+LEAST_SESSIONS = 7
+"""Sessions of a developer that are replayed, at least."""
+
 PROMPTS = 12
 """Prompts of a session that are replayed, at most."""
 
@@ -97,20 +102,55 @@ def real_sessions(data: Path, folder: Path) -> Iterator[Session]:
     for source, assistant in FOLDERS.items():
         for path in sorted((data / "corpus" / source).glob("*.jsonl")):
             parts = path.name.split("__")
-            text = path.read_text(encoding="utf-8", errors="replace")
-            records = list(_records(text))
-            cwd = next((str(each["cwd"]) for each in map(_flat, records) if each.get("cwd")), "")
-            times = sorted(filter(None, (_time(record.get("timestamp")) for record in records)))
-            if len(parts) < 3 or not cwd or cwd.startswith("/tmp") or "subagents" in path.name or not times:
+            if len(parts) < 3 or "subagents" in path.name:
                 continue
-            clone = _clone(folder, parts[1])
-            target = folder / "transcripts" / assistant / path.name
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(text.replace(cwd, str(clone)), encoding="utf-8")
-            branch = next((str(one["gitBranch"]) for one in records if one.get("gitBranch")), "main")
-            session = Session(path.stem, parts[1], assistant, target, times[0], times[-1], branch)
-            _read(session, records)
-            yield session
+            text = path.read_text(encoding="utf-8", errors="replace")
+            if session := _move(path.stem, parts[1], assistant, text, folder):
+                yield session
+
+
+def checkpoint_sessions(clones: Sequence[Path], folder: Path) -> Iterator[Session]:
+    """Yield the sessions beside the commits of clones; each developer of a repository is a project.
+
+    Of a session that several checkpoints have, the longest transcript counts.
+    """
+    longest: dict[tuple[Path, str], tuple[int, str, str]] = {}
+    for clone in clones:
+        for name in _git(clone, "ls-tree", "-r", "--name-only", CHECKPOINTS).splitlines():
+            text = _git(clone, "show", f"{CHECKPOINTS}:{name}") if name.endswith("/full.jsonl") else ""
+            records = list(map(_flat, _records(text)))
+            key = next((str(one["sessionId"]) for one in records if one.get("sessionId")), "")
+            cwd = next((str(one["cwd"]) for one in records if one.get("cwd")), "")
+            if key and cwd.count("/") > 1 and len(text) > longest.get((clone, key), (0,))[0]:
+                longest[clone, key] = len(text), f"{clone.name}-{cwd.split('/')[2]}", name
+    many = Counter(project for _, project, _ in longest.values())
+    for (clone, key), (_, project, name) in longest.items():
+        if many[project] >= LEAST_SESSIONS:
+            text = _git(clone, "show", f"{CHECKPOINTS}:{name}")
+            if session := _move(key, project, "claude", text, folder):
+                yield session
+
+
+def _git(clone: Path, *words: str) -> str:
+    """Return what git prints; nothing for what a clone lacks, such as large files."""
+    done = subprocess.run(["git", "-C", str(clone), *words], capture_output=True, check=False)
+    return done.stdout.decode("utf-8", "replace")
+
+
+def _move(name: str, project: str, assistant: str, text: str, folder: Path) -> Session | None:
+    """Return a session, its transcript moved to the clone of its project; None without folder or times."""
+    records = list(_records(text))
+    cwd = next((str(each["cwd"]) for each in map(_flat, records) if each.get("cwd")), "")
+    times = sorted(filter(None, (_time(record.get("timestamp")) for record in records)))
+    if not cwd or cwd.startswith("/tmp") or not times:
+        return None
+    target = folder / "transcripts" / assistant / f"{name}.jsonl"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(text.replace(cwd, str(_clone(folder, project))), encoding="utf-8")
+    branch = next((str(one["gitBranch"]) for one in records if one.get("gitBranch")), "main")
+    session = Session(name, project, assistant, target, times[0], times[-1], branch)
+    _read(session, records)
+    return session
 
 
 def told_sessions(data: Path, folder: Path) -> Iterator[Session]:
@@ -524,6 +564,14 @@ def main() -> None:
     parser = common.arguments(__doc__.splitlines()[0], data="../shared")
     parser.add_argument("--sets", default=",".join(SETS), help="these, separated by commas")
     parser.add_argument("--max-chars", type=int, help="ask for so many characters, not for the default")
+    parser.add_argument(
+        "--checkpoints",
+        type=Path,
+        nargs="+",
+        default=[],
+        metavar="CLONE",
+        help="and the sessions of these clones",
+    )
     parser.add_argument("--week", action="store_true", help="replay sessions of one project, with prompts")
     parser.add_argument("--beside", type=Path, metavar="FILE", help="figures of another release, by --json")
     parser.add_argument(
@@ -540,10 +588,14 @@ def main() -> None:
         report_week(document, options, former)
         return
     rows = []
-    for name in options.sets.split(","):
+    for name in (*options.sets.split(","), *(["checkpoints"] if options.checkpoints else [])):
         with common.temporary_folder("briefing") as folder:
-            read = real_sessions if name == "transcripts" else told_sessions
-            sessions = sorted(read(options.data, folder), key=lambda session: (session.began, session.id))
+            if name == "checkpoints":
+                found_sessions = checkpoint_sessions(options.checkpoints, folder)
+            else:
+                read = real_sessions if name == "transcripts" else told_sessions
+                found_sessions = read(options.data, folder)
+            sessions = sorted(found_sessions, key=lambda session: (session.began, session.id))
             sessions = sessions[:QUICK] if options.quick else sessions
             common.tell(f"{name}: {len(sessions)} sessions")
             told = replay(sessions, folder, options)

@@ -66,6 +66,15 @@ def head_at(folder: Path) -> Head | None:
     return Head(root, checkout.common, name.removeprefix("refs/heads/"), _commit_of(checkout.common, name))
 
 
+def default_branch(head: Head) -> str:
+    """Return the branch that a clone of the remote `origin` checks out; "" if that is not known."""
+    try:
+        told = _text(head.common / "refs" / "remotes" / "origin" / "HEAD", _SMALL)
+    except OSError:  # there is no remote, or it was not cloned
+        return ""
+    return told.removeprefix("ref: refs/remotes/origin/") if told.startswith("ref:") else ""
+
+
 @dataclass(frozen=True, slots=True)
 class Outside:
     """The local branches that are not merged into a head, and the commits that only they have."""

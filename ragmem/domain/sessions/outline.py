@@ -139,9 +139,7 @@ def headline(text: str, spans: Iterable[Span]) -> str:
     states something. Thanks, intentions, announcements, questions and code do not count.
     """
     stated = ""
-    code = [block for block in blocks(text) if block.form in {BlockType.FENCE, BlockType.TABLE}]
-    prose = (span for span in spans if not any(block.start <= span[0] < block.end for block in code))
-    for start, end in islice(prose, MOST_READ):
+    for start, end in islice(prose_of(text, spans), MOST_READ):
         sentence = _MARKS.sub("", _MARKS.sub("", text[start : min(end, start + MAX_SENTENCE_CHARS)]))
         sentence = sentence[found.end() :] if (found := _OPENING.match(sentence)) else sentence
         sentence = " ".join(sentence.replace("**", "").split())
@@ -153,6 +151,12 @@ def headline(text: str, spans: Iterable[Span]) -> str:
             return sentence
         stated = stated or sentence
     return stated
+
+
+def prose_of(text: str, spans: Iterable[Span]) -> Iterator[Span]:
+    """Yield the spans that are neither in a code fence nor in a table."""
+    code = [block for block in blocks(text) if block.form in {BlockType.FENCE, BlockType.TABLE}]
+    return (span for span in spans if not any(block.start <= span[0] < block.end for block in code))
 
 
 def _with_state(text: str, said: list[tuple[Block, int, int]]) -> Iterator[tuple[bool, int, int]]:

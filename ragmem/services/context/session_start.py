@@ -1,11 +1,9 @@
-"""The block for the start of a session: the last results with what is open, and the rules of the project."""
+"""The block for the start of a session: the work that goes on with what is open, and the project's rules."""
 
-import math
 import re
-from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import chain
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice
 
 from ragmem.domain.classification.filler import Voice, classify_voice
 from ragmem.domain.classification.one_line import line_of, plain
@@ -15,16 +13,24 @@ from ragmem.domain.model.lifecycle import Entry, EntryType, LifecyclePolicy, exp
 from ragmem.domain.records.record_types import RecordType
 from ragmem.domain.records.records import RECORDS
 from ragmem.domain.secrets.redaction import Redactor
-from ragmem.domain.sessions.outline import Outline, Span, headline, outline_of
+from ragmem.domain.sessions.outline import Outline, Span, headline, outline_of, prose_of
+from ragmem.domain.sessions.workstreams import (
+    TRUNKS,
+    SessionWork,
+    Workstream,
+    activity,
+    touch_probabilities,
+    workstreams,
+)
 from ragmem.domain.text.blocks import BlockType, units
 from ragmem.domain.text.excerpts import estimate_tokens
 from ragmem.domain.text.identifiers import identifiers
 from ragmem.domain.text.keywords import is_stop_word
 from ragmem.domain.text.words import fold_words, stem
-from ragmem.readers.git_head import Head
+from ragmem.readers.git_head import Head, default_branch, outside
 from ragmem.services.context.context import MORE, Context, SizeLimit, frame
 from ragmem.services.context.recent_work import PROCEDURES
-from ragmem.services.retrieval.branches import unmerged_branch, unmerged_line
+from ragmem.services.retrieval.branches import WITHIN_S, unmerged_branch, unmerged_line
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.lifecycle.promotions import promoted_ids
 from ragmem.storage.lifecycle.recent import MemoryFilter, latest_metadata
@@ -33,26 +39,27 @@ from ragmem.storage.memories.record_queries import list_records
 LATEST = 400
 """Number of latest memories of sessions whose metadata is read."""
 
-RECENT = 20
-"""Number of latest sessions among which the results are chosen."""
+RECENT = 60
+"""Number of latest sessions whose workstreams are told."""
 
-READ, READ_LATER = 8, 40
-"""Memories of a session that are read for its last result, and later ones that may have closed its points."""
+READ_SESSIONS, READ, READ_LATER = 20, 8, 40
+"""Sessions of a workstream and memories of each that are read, and later ones that may have closed points."""
 
-FADES = 0.9
-"""Factor of the weight of a session for each later one."""
+LEAST, ACTIVE = 0.4, 0.5
+"""Minimum probability that a session touches a file of the best workstream, and one that the next adds."""
 
-ACTIVE = 0.2
-"""Minimum probability that a session touches a file of an earlier one; the last one is told in any case."""
+FEW = 2
+"""Up to so many sessions say nothing about what goes on; the best one is told in any case."""
 
-CAUTION = 2.0
-"""Sessions without a file that are added to the recent ones: few sessions tell little of what goes on."""
-
-MOST_SESSIONS = 4
+MOST_STREAMS = 2
 MOST_RULES = 6
 MOST_POINTS = 2
-MOST_FILES = 4
-"""Maximum sessions, rules, and open points and further files of one session."""
+MOST_COMMITS = 2
+MOST_FILES = 16
+"""Maximum workstreams, rules, and open points, earlier commits and files of one workstream."""
+
+MOST_INSIGHTS = 4
+"""Maximum records about sessions that are read."""
 
 MOST_SHARED = 200
 """Shared memories, the last to come in first, among which rules are looked for."""
@@ -79,6 +86,7 @@ _NO_RESULT = ("interrupted", "agent", "compaction")
 
 _OF_SESSIONS = MemoryFilter(sources=tuple(sorted(EPISODES)))
 _PLANS = frozenset({"prds"})
+_MERGE = re.compile(r"Merge (?:branch|commit|pull request|remote-tracking|tag)\b")
 _TORN = re.compile(r"\*\*| \| |__")
 _TRAPS = frozenset({Category.GOTCHA, Category.ERROR_SOLUTION})
 HANDED_IN = "ingest"
@@ -89,10 +97,11 @@ _LASTING = frozenset({EntryType.THOUGHT, EntryType.DECISION, EntryType.ERROR})
 
 @dataclass(frozen=True, slots=True)
 class StartLine:
-    """One line of the block: a memory, and sentences of it."""
+    """One line of the block: a memory, sentences of it, and whether it has open points."""
 
     memory: Memory
     text: str
+    is_open: bool = False
 
     def __str__(self) -> str:
         """Return the line with the memory's id and day."""
@@ -127,13 +136,13 @@ def session_start(
 ) -> Context:
     """Return the block for the start of a session, empty where the project has neither results nor rules.
 
-    It has the last word of the last sessions with what they left open, and the rules and traps that people or
-    several sessions confirmed. Those of `near` (id -> nearness to the last work) come first; it is called
+    It has the last word of the work that goes on with what it left open, and the rules and traps that people
+    or several sessions confirmed. Those of `near` (id -> nearness to the last work) come first; it is called
     only if there are more rules than room. Nothing that was superseded, may be outdated, or was interrupted
     is told, and nothing of `without`.
     """
     found: list[tuple[str, list[StartLine]]] = [
-        (RESULTS, [one for one in _last_results(catalog, place) if one.memory.id not in without]),
+        (RESULTS, _last_results(catalog, place, without)),
         (RULES, _rules(catalog, place, policy, without, near)),
     ]
     return _fill(found, limit)
@@ -164,93 +173,114 @@ def _fill(found: Sequence[tuple[str, list[StartLine]]], limit: SizeLimit) -> Con
     return Context(text(), tuple(line.memory for line in told), left, sizes)
 
 
-@dataclass(slots=True)
-class _Session:
-    """A session of the project: its memories, latest first, and how often each file was changed in it."""
-
-    memories: list[str] = field(default_factory=list)
-    files: Counter[str] = field(default_factory=Counter)
-
-
-def _last_results(catalog: Catalog, place: Place) -> list[StartLine]:
-    """Return the last word of the last session, and of those recent ones whose work goes on the most."""
+def _last_results(catalog: Catalog, place: Place, without: Collection[str]) -> list[StartLine]:
+    """Return the last word of the workstreams with which the session probably goes on."""
     told = latest_metadata(catalog.database, _OF_SESSIONS, projects=place.own, limit=LATEST)
     insights = list_records(
-        catalog.database, (RecordType.SESSION_INSIGHT,), projects=place.own, limit=MOST_SESSIONS
+        catalog.database, (RecordType.SESSION_INSIGHT,), projects=place.own, limit=MOST_INSIGHTS
     )
     told |= {identifier: {} for identifier in insights if identifier not in told}
     untrue = catalog.supersessions.in_force(told).keys() | catalog.supersessions.perhaps_outdated(told).keys()
-    untrue |= set(catalog.approvals.withheld_ids())
-    sessions: dict[str, _Session] = {}
+    untrue |= {*catalog.approvals.withheld_ids(), *without}
+    sessions: dict[str, SessionWork] = {}
     for identifier, metadata in told.items():
         name = metadata.get("session") or identifier
         if name == place.session:
             continue
-        session = sessions.setdefault(name, _Session())
+        session = sessions.setdefault(name, SessionWork())
+        session.branch = session.branch or metadata.get("branch", "")
         session.files.update(filter(None, metadata.get("files", "").splitlines()))
         if identifier not in untrue and not any(metadata.get(mark) for mark in _NO_RESULT):
             session.memories.append(identifier)
-    recent = list(sessions.values())[:RECENT]
+    recent = list(islice(sessions.values(), RECENT))
+    probable = touch_probabilities(recent)
+    streams = _streams(recent, place.head)
+    streams.sort(key=lambda item: (item[0], activity(item[1].files, probable)), reverse=True)
+    least = LEAST if probable and len(recent) > FEW else 0.0
     lines: list[StartLine] = []
-    for session in _by_activity(recent):
-        if line := _last_word(catalog, session, list(told), place):
+    named: set[str] = set()
+    for rank, stream in streams:
+        # What one line names, the next does not name again.
+        files = sorted(stream.files - named, key=lambda file: (-probable[file], file))
+        goes_on = rank > 0 or activity(files, probable) >= (ACTIVE if lines else least)
+        if not goes_on and stream.sessions[0] is not recent[0]:
+            continue
+        line = _stream_line(catalog, stream, files, list(told), place)
+        if line and (goes_on or line.is_open):
             lines.append(line)
-        if len(lines) == MOST_SESSIONS:
+            named |= stream.files
+        if len(lines) == MOST_STREAMS:
             break
     return sorted(lines, key=lambda line: unmerged_branch(line.memory, place.head) != "")
 
 
-def _by_activity(sessions: Sequence[_Session]) -> list[_Session]:
-    """Return the last session, then the others by how probably a session touches one of their files.
+def _streams(sessions: Sequence[SessionWork], head: Head | None) -> list[tuple[int, Workstream]]:
+    """Return the workstreams of sessions with their rank.
 
-    A file is touched as often as by the other sessions of late, where each earlier one counts less.
+    It is 1 for the branch that is checked out, -1 for one that is not merged into it, and 0 for any other.
     """
-    weights = [FADES**age for age in range(len(sessions))]
-    touched: defaultdict[str, float] = defaultdict(float)
-    for weight, session in zip(weights, sessions, strict=True):
-        for file in session.files:
-            touched[file] += weight
-    total = sum(weights)
-
-    def activity(item: tuple[float, _Session]) -> float:
-        weight, session = item
-        return 1 - math.prod(
-            1 - (touched[file] - weight) / (total - weight + CAUTION) for file in session.files
-        )
-
-    others = [item for item in zip(weights[1:], sessions[1:], strict=True) if activity(item) >= ACTIVE]
-    return [*sessions[:1], *(session for _, session in sorted(others, key=activity, reverse=True))]
+    if head is None:
+        return [(0, stream) for stream in workstreams(sessions)]
+    known = outside(head, within_s=WITHIN_S)
+    apart = known.branches - {head.branch} if known else frozenset[str]()
+    found = workstreams(sessions, trunks=TRUNKS | {default_branch(head)}, apart=apart)
+    return [
+        ((stream.branch != "" and stream.branch == head.branch) - (stream.branch in apart), stream)
+        for stream in found
+    ]
 
 
-def _last_word(catalog: Catalog, session: _Session, told: Sequence[str], place: Place) -> StartLine | None:
-    """Return the line of the latest exchange of a session that has a result."""
-    ids = session.memories[:READ]
-    memories = catalog.memories.get(ids)
-    for identifier in ids:
-        later = told[: told.index(identifier)]
-        if line := _result_line(memories[identifier], session, later, place, catalog):
-            return line
-    return None
-
-
-def _result_line(
-    memory: Memory, session: _Session, later: Sequence[str], place: Place, catalog: Catalog
+def _stream_line(
+    catalog: Catalog, stream: Workstream, files: Sequence[str], told: Sequence[str], place: Place
 ) -> StartLine | None:
-    """Return what an exchange ended with, and what it left open; None if it has no result."""
-    outline, redactor = outline_of(memory.text), catalog.redactor
-    said = _line(memory, redactor) if outline is None else _result(memory, outline, redactor)
-    if not said:
+    """Return the last word of a workstream, its commits before, files and open points; None without one."""
+    redactor = catalog.redactor
+    memories = _read(catalog, stream)
+    outlines = ((memory, outline_of(memory.text)) for memory in memories)
+    results = (
+        (memory, outline, _result(memory, outline, redactor) if outline else _line(memory, redactor))
+        for memory, outline in outlines
+    )
+    memory, outline, said = next((one for one in results if one[2]), (None, None, ""))
+    if memory is None:
         return None
     if branch := unmerged_branch(memory, place.head):
         said = f"({unmerged_line(branch)}) {said}"
-    names = dict.fromkeys(path.rpartition("/")[2] for path, _ in session.files.most_common())
+    before: list[str] = []
+    for one in memories:
+        subject = plain(_subject(one), redactor=redactor).rstrip(".")
+        is_new = subject not in (*before, "") and subject not in said and not _MERGE.match(subject)
+        if is_new and len(subject) <= POINT_CHARS and unmerged_branch(one, place.head) == branch:
+            before.append(subject)
+        if len(before) == MOST_COMMITS:
+            break
+    if before:
+        said = f"{said.rstrip('.')}. Before: {'; '.join(before)}."
+    names = dict.fromkeys(file.rpartition("/")[2] for file in files)
     if new := [name for name in names if name not in said][:MOST_FILES]:
         said = f"{said.rstrip('.')}. In {plain(', '.join(new), redactor=redactor)}."
+    points: list[str] = []
     if outline and outline.open_points:
+        later = told[: told.index(memory.id)]
         after = catalog.memories.get(later[-READ_LATER:]).values()
         if points := _open_points(memory, outline.open_points, after, redactor):
             said = f"{said.rstrip('.')}. Open: {' '.join(points)}"
-    return StartLine(memory, said)
+    return StartLine(memory, said, bool(points))
+
+
+def _read(catalog: Catalog, stream: Workstream) -> Iterator[Memory]:
+    """Yield the memories of a workstream, latest first, reading a session only when it is asked for."""
+    for session in stream.sessions[:READ_SESSIONS]:
+        found = catalog.memories.get(session.memories[:READ])
+        yield from (found[identifier] for identifier in session.memories[:READ])
+
+
+def _subject(memory: Memory) -> str:
+    """Return the subject of an exchange's last commit, or the title of its pull request; "" without one."""
+    told = memory.metadata
+    title = memory.title.removesuffix(f" (part {told.get('part')})")
+    is_question = told.get("asked", "").startswith(title.rstrip("…"))
+    return "" if is_question or not (told.get("commits") or told.get("pull_requests")) else title
 
 
 def _line(memory: Memory, redactor: Redactor) -> str:
@@ -269,19 +299,18 @@ def _result(memory: Memory, outline: Outline, redactor: Redactor) -> str:
 
     A talk that changed and decided nothing has no result.
     """
-    text = memory.text
-    is_titled = bool(memory.metadata.get("commits") or memory.metadata.get("pull_requests"))
-    if not (is_titled or memory.metadata.get("files") or outline.decisions):
+    text, named = memory.text, _subject(memory)
+    if not (named or memory.metadata.get("files") or outline.decisions):
         return ""
     decided = [text[slice(*span)] for span in outline.decisions if span in outline.result]
-    first = memory.title if is_titled else next(iter(decided), "") or headline(text, outline.result)
+    first = named or next(iter(decided), "") or headline(text, outline.result)
     if not (subject := plain(first, redactor=redactor)):
         return ""
     if len(subject) > RESULT_CHARS:
         subject = plain(memory.title, redactor=redactor)
     best, most = "", 0
     known = set(_words(subject))
-    for start, end in outline.result[:MOST_SENTENCES]:
+    for start, end in prose_of(text, outline.result[:MOST_SENTENCES]):
         sentence = plain(text[start:end], redactor=redactor)
         if len(subject) + len(sentence) > RESULT_CHARS or not _is_statement(sentence):
             continue

@@ -8,7 +8,7 @@ import pytest
 from ragmem.domain.model import Draft, Kind, Scope
 from ragmem.readers.git_head import head_at, outside
 from ragmem.services.context.context import SizeLimit
-from ragmem.services.context.session_start import MOST_RULES, RESULTS, RULES, Place, session_start
+from ragmem.services.context.session_start import MOST_FILES, MOST_RULES, RESULTS, RULES, Place, session_start
 from ragmem.storage.lifecycle.supersessions import Supersession
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
@@ -39,14 +39,31 @@ def exchanged(memory, session, result, *, days, title="", asked="fix the crane o
     """Store an exchange of a session that ended in this result."""
     files = marks.pop("files", "src/crane.py")
     text = f"User: {asked}\n\nAssistant:\n\n# Change\n\n- Changed `{files}`\n\n# Result\n\n{result}"
-    metadata = {"session": session, "assistant": "claude", "files": files, **marks}
+    metadata = {"session": session, "assistant": "claude", "files": files, "asked": asked, **marks}
     return stored(
         memory, title or f"{session}-{days}", text, source="transcripts", days=days, metadata=metadata
     )
 
 
+def git(folder, *words):
+    identity = ("-c", "user.name=sam", "-c", "user.email=sam@quay.example")
+    subprocess.run(["git", "-C", str(folder), *identity, *words], check=True, capture_output=True)
+
+
 def started(memory, session="s", **more):
     return memory.injections.anticipate(session, event="start", projects=[PROJECT, "user"], at=NOW, **more)
+
+
+def block_in(memory, folder):
+    """Return the block for a session in this repository, once git has answered."""
+    head = head_at(folder)
+    outside(head, within_s=10)
+    return session_start(
+        memory.catalog,
+        Place([PROJECT], head=head),
+        policy=memory.settings.lifecycle.policy,
+        limit=SizeLimit.of(None, 2000),
+    )
 
 
 def shown(anticipated):
@@ -57,15 +74,30 @@ def lines(anticipated):
     return [line for line in anticipated.context.text.splitlines() if line.startswith("- [")]
 
 
-def test_of_each_session_the_last_word_is_told_in_one_dated_line_with_its_id(memory):
+def worked(memory, name, *files, sessions=4, days=2.0, **marks):
+    """Store sessions that changed the same files; return the memory of the last one."""
+    stored = [
+        exchanged(
+            memory,
+            f"{name}-{number}",
+            f"Case {number} of {name} is right because the `{name}` counts.",
+            days=days + number,
+            files="\n".join(files),
+            **marks,
+        )
+        for number in range(sessions)
+    ]
+    return stored[0]
+
+
+def test_of_each_workstream_the_last_word_is_told_in_one_dated_line_with_its_id(memory):
     exchanged(memory, "one", "The crane lifts twelve tons because `lift.py` counts in kilograms.", days=3)
     last = exchanged(memory, "one", "The crane stops at `MAX_WIND` because the brake reads it.", days=2)
-    other = exchanged(memory, "two", "Moved `berths.toml` because the harbour reads it first.", days=1)
+    tide = worked(memory, "tide", "tide.py", "moon.py", sessions=3, days=1.0)
     block = started(memory)
-    assert shown(block) == [other, last]
-    told = lines(block)
-    assert told[0].startswith(f"- [{other[:12]}] 2026-05-31 Moved `berths.toml`")
-    assert "MAX_WIND" in told[1]
+    assert shown(block) == [tide]
+    assert lines(block)[0].startswith(f"- [{tide[:12]}] 2026-05-31 Case 0 of tide is right")
+    assert last not in shown(block)
     assert "twelve tons" not in block.context.text
     assert f"## {RESULTS}\n" in block.context.text
     assert "/n/" not in block.context.text
@@ -81,6 +113,19 @@ def test_a_commit_is_the_last_word_of_its_exchange(memory):
         commits="abc1234",
     )
     assert "Brake the crane in wind" in lines(started(memory))[0]
+
+
+def test_a_prompt_is_no_subject_though_its_exchange_names_a_pull_request(memory):
+    asked = "can you look at the comments of the harbour master, please"
+    pull = {"pull_requests": "https://quay.example/pull/7"}
+    result = "The crane stops because `MAX_WIND` is read by the brake."
+    exchanged(memory, "one", result, days=1, title=asked, asked=asked, **pull)
+    exchanged(memory, "two", result, days=2, title=asked, asked=asked, **pull)
+    exchanged(memory, "two", result, days=3, title="Brake the crane (part 2)", part="2", asked=asked, **pull)
+    [line] = lines(started(memory))
+    assert "harbour master" not in line
+    assert "The crane stops because" in line
+    assert "Before: Brake the crane. In" in line
 
 
 @pytest.mark.parametrize("mark", ["interrupted", "agent", "compaction"])
@@ -143,7 +188,7 @@ OPEN = (
 def test_an_open_point_is_told_until_a_later_exchange_speaks_of_it(memory):
     exchanged(memory, "one", OPEN, days=3)
     assert "Open: Teach the winch about the spring tide." in started(memory, "a").context.text
-    exchanged(memory, "two", "Painted `hull.py` because it was rusty.", days=2)
+    exchanged(memory, "two", "Painted `hull.py` because it was rusty.", days=4, files="hull.py")
     assert "spring tide" in started(memory, "b").context.text
     exchanged(memory, "three", "The winch knows the spring tide because `tides.py` tells it.", days=1)
     assert "Open:" not in started(memory, "c").context.text
@@ -154,21 +199,95 @@ def test_an_open_point_without_words_of_its_own_is_not_told(memory):
     assert "Open:" not in started(memory).context.text
 
 
-def test_after_the_last_session_those_come_whose_files_others_touch_as_well(memory):
+def test_the_work_that_goes_on_is_told_once_and_work_that_does_not_is_not(memory):
+    tide = worked(memory, "tide", "tide.py", "moon.py")
+    pier = worked(memory, "pier", "pier.py", "pile.py", days=3.5)
+    lone = exchanged(memory, "lone", "Wrote `poem.txt` because it was asked for.", days=1, files="poem.txt")
+    assert shown(started(memory)) == [tide, pier]
+    assert lone not in shown(started(memory, "other"))
+
+
+def test_nothing_is_told_of_work_that_probably_ends(memory):
     for number in range(5):
-        exchanged(
-            memory,
-            f"tide{number}",
-            f"Tide {number} is right because `tide.py` counts.",
-            days=9,
-            files="tide.py",
-        )
-    lone = exchanged(memory, "lone", "Wrote `poem.txt` because it was asked for.", days=4, files="poem.txt")
-    last = exchanged(memory, "last", "The gate opens because `gate.py` waits.", days=1, files="gate.py")
-    told = shown(started(memory))
-    assert told[0] == last
-    assert len(told) > 1
-    assert lone not in told
+        worked(memory, f"gate{number}", f"gate{number}.py", sessions=1, days=9 - number)
+    assert started(memory).context.text == ""
+    tide = worked(memory, "tide", "gate4.py", "tide.py", sessions=3, days=0.1)
+    assert shown(started(memory, "other")) == [tide]
+
+
+def test_what_a_session_rejected_is_told_neither_as_a_result_nor_as_a_commit_before(memory):
+    named = {"commits": "abc1234", "days": 1, "files": "tide.py"}
+    first = exchanged(memory, "one", "It works.", title="Raise the tide", **named)
+    second = exchanged(memory, "one", "It works.", title="Lower the tide", **{**named, "days": 2})
+    exchanged(memory, "one", "It works.", title="Count the tides", **{**named, "days": 3})
+    block = session_start(
+        memory.catalog,
+        Place([PROJECT]),
+        policy=memory.settings.lifecycle.policy,
+        limit=SizeLimit.of(None, 2000),
+        without=[first, second],
+    )
+    assert "Count the tides" in block.text
+    assert "Raise" not in block.text
+    assert "Lower" not in block.text
+
+
+def test_the_last_session_is_told_if_it_left_a_point_open(memory):
+    tide = worked(memory, "tide", "tide.py", "moon.py")
+    last = exchanged(memory, "last", OPEN, days=1)
+    assert shown(started(memory)) == [tide, last]
+
+
+def test_the_work_of_the_branch_that_is_checked_out_comes_first(memory, tmp_path):
+    git(tmp_path, "init", "--initial-branch=main")
+    git(tmp_path, "commit", "--allow-empty", "-m", "begin")
+    tide = worked(memory, "tide", "tide.py", "moon.py", branch="main")
+    lone = exchanged(
+        memory, "lone", "The gate waits because `gate.py` asks.", days=9, files="gate.py", branch="gate"
+    )
+    assert [one.id for one in block_in(memory, tmp_path).memories] == [tide]
+    git(tmp_path, "checkout", "-b", "gate")
+    assert [one.id for one in block_in(memory, tmp_path).memories] == [lone, tide]
+
+
+def test_sessions_on_the_default_branch_of_the_remote_are_no_workstream(memory, tmp_path):
+    git(tmp_path, "init", "--initial-branch=develop")
+    git(tmp_path, "commit", "--allow-empty", "-m", "begin")
+    worked(memory, "tide", "tide.py", "moon.py", branch="develop")
+    exchanged(memory, "lone", "The gate waits.", days=1, files="gate.py", branch="develop")
+    assert "gate.py" in block_in(memory, tmp_path).text
+    git(tmp_path, "update-ref", "refs/remotes/origin/develop", "HEAD")
+    git(tmp_path, "symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/develop")
+    assert "gate.py" not in block_in(memory, tmp_path).text
+
+
+def test_a_line_names_commits_before_it_and_files_that_no_other_line_names(memory):
+    for number, subjects in enumerate(
+        [("Raise the tide", "Merge branch 'main' into tide"), ("Lower the tide", "Count it", "Ask it")]
+    ):
+        for later, subject in enumerate(subjects):
+            exchanged(
+                memory,
+                f"tide-{number}",
+                "It works.",
+                title=subject,
+                days=number + later / 10 + 1,
+                commits="abc1234",
+                files="\n".join(f"tide{file}.py" for file in range(20)),
+            )
+    [line] = lines(started(memory))
+    assert "Raise the tide. Before: Lower the tide; Count it. In tide0.py, " in line
+    assert line.count(".py") == MOST_FILES
+    worked(memory, "pier", "tide0.py", "pier.py", "pile.py", days=0.1)
+    assert [line.count("tide0.py") for line in lines(started(memory, "other"))] == [1, 0]
+
+
+def test_a_line_of_code_explains_no_result(memory):
+    result = (
+        "The crane stops at the wind.\n\n```python\nlimits = read(`MAX_WIND`, `MIN_WIND`) or default\n```"
+    )
+    exchanged(memory, "one", result, days=1)
+    assert "limits" not in lines(started(memory))[0]
 
 
 def test_a_start_has_room_for_1500_characters_unless_more_is_asked_for(memory):
@@ -196,29 +315,23 @@ def test_a_session_that_was_compacted_is_not_told_of_itself(memory):
 
 
 def test_what_was_made_on_an_unmerged_branch_is_marked_and_stands_behind(memory, tmp_path):
-    def git(*words):
-        identity = ("-c", "user.name=sam", "-c", "user.email=sam@quay.example")
-        subprocess.run(["git", "-C", str(tmp_path), *identity, *words], check=True, capture_output=True)
-
-    git("init", "--initial-branch=main")
-    git("commit", "--allow-empty", "-m", "begin")
-    git("checkout", "-b", "wip")
-    git("commit", "--allow-empty", "-m", "try")
-    git("checkout", "main")
+    git(tmp_path, "init", "--initial-branch=main")
+    git(tmp_path, "commit", "--allow-empty", "-m", "begin")
+    git(tmp_path, "checkout", "-b", "wip")
+    git(tmp_path, "commit", "--allow-empty", "-m", "try")
+    git(tmp_path, "checkout", "main")
     away = exchanged(
-        memory, "away", "The gate opens because `gate.py` waits.", days=1, branch="wip", files="a.py"
+        memory,
+        "away",
+        "The gate opens because `gate.py` waits.",
+        days=1,
+        branch="wip",
+        files="a.py\nb.py\nc.py\nd.py",
     )
     here = exchanged(
         memory, "here", "The gate shuts because `gate.py` goes.", days=2, branch="main", files="a.py"
     )
-    head = head_at(tmp_path)
-    outside(head, within_s=10)
-    block = session_start(
-        memory.catalog,
-        Place([PROJECT], head=head),
-        policy=memory.settings.lifecycle.policy,
-        limit=SizeLimit.of(None, 2000),
-    )
+    block = block_in(memory, tmp_path)
     assert [one.id for one in block.memories] == [here, away]
     assert "(made on branch wip, not merged) The gate opens" in block.text
 

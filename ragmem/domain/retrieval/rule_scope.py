@@ -9,11 +9,12 @@ import re
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatch
 from functools import lru_cache
-from itertools import dropwhile
+from itertools import dropwhile, pairwise
 
 from ragmem.domain.retrieval.rule_moment import EXTENSIONS, PRODUCT, Moment
 from ragmem.domain.retrieval.rule_phrases import (
     BELONGS,
+    DETERMINERS,
     DUTIES,
     FILLERS,
     NOTHING,
@@ -92,6 +93,8 @@ _USES = re.compile(
     r"\b(?:use|uses|using|with|verwende|nimm|utilise|usa)\s+`?(pnpm|npm|yarn|uv|poetry|pipenv|conda)"
     r"(?=`|[\s,.;]|$)(?!`?\s+(?:-|run\b|\w+ing\b))"
 )
+_BLANK = re.compile(r"\s+(?:<[^>]*>|\[[^\]]*\]|\{[^}]*\}|\.{3}|\u2026)")
+"""What stands for any word of a command: `npm run <script>`."""
 _ITEMS = re.compile(r"`([^`\n]+)`|([\w.-]+)")
 
 _PATH = re.compile(
@@ -110,6 +113,9 @@ _BINDING = re.compile(
     re.IGNORECASE,
 )
 _ALTERNATIVES = re.compile(r"[A-Za-z]+(?:/[A-Za-z]+)+|[\d/.]+")
+_TOKEN = re.compile(r"`[^`\n]*`|[\w'\u2019]+")
+_NO_CHANGE = re.compile(r"(?:\bnot|\bnever|n't) (?:be )?(?:hand-)?(?:edit|touch|chang|modif)")
+"""A ban that is about files wherever they stand: "agents must never edit db/schema.rb"."""
 _UNDER = re.compile(r"\b(?:under|below|inside|within|beneath|folder|directory|unter|sous|bajo)\W*$")
 _DEFINES = ("\u2014", "\u2013", "-", ":", "=", "\u2192", "|")
 """Marks behind a path whose line explains it, as in a list of folders."""
@@ -155,10 +161,10 @@ _BEFORE_VERB = _NOBODY | _AUXILIARY
 _BEFORE_SUBJECTS = FILLERS | SUBJECTS
 _DEFINITE = word_set("the der die das le la el")
 _FIRM = word_set("always never do don't please immer nie niemals jamais toujours nunca siempre")
-_NO_VERBS = [
-    [word] for word in sorted(_NEXT - word_set("never always only nunca jamais nie niemals siempre immer"))
-] + [["("], [":"]]
+_VERBS = _NEXT - word_set("never always only nunca jamais nie niemals siempre immer")
+_NO_VERBS = [*([word] for word in sorted(_VERBS)), ["("], [":"]]
 """Words after a noun that looks like a verb: "publish is", "format:"."""
+_RELATIVE = word_set("that which who die das qui que")
 _NONE_OF = word_set("jamais pas")
 _IN = word_set("in im for dans en fur fuer pour")
 _GENERAL = word_set(
@@ -166,6 +172,7 @@ _GENERAL = word_set(
     " las los todas todos la le el"
 )
 _NO = word_set("no keine kein aucune aucun ningun ninguna")
+_NO_SUBJECTS = _REQUESTS | SUBJECTS | _NO
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,7 +260,9 @@ def scopes_of(text: str, title: str = "") -> tuple[Scope, ...]:
             for offset, sentence in _sentences(body):
                 if sentence.endswith(":") and (label := _heading(sentence[:-1])):
                     about = label
-                elif (scope := _scope(begin + offset, sentence, about)) is not None:
+                    if _NEXT.isdisjoint(words_of(sentence)[1:]):  # "tests must:" is a rule as well
+                        continue
+                if (scope := _scope(begin + offset, sentence, about)) is not None:
                     found.append(scope)
     return tuple(found)
 
@@ -346,11 +355,12 @@ def _is_general(words: Sequence[str], subject: Phrase) -> bool:
 
 def _subject(words: Sequence[str]) -> Phrase:
     """Return the subject of a sentence that speaks of all of its kind: "tests must", "every image needs"."""
-    if not words or is_imperative(words[0]) or (words[0] in FILLERS and words[0] not in _GENERAL):
+    if not words or is_imperative(words[0]) or (words[0] in DETERMINERS and words[0] not in _GENERAL):
         return NOTHING
+    is_special = words[0] in FILLERS and words[0] not in _GENERAL  # "public functions must"
     for place, word in enumerate(words[:7]):
         if word in _NEXT and place:
-            return noun(words[:place])
+            return NOTHING if is_special and word not in _AUXILIARY else noun(words[:place])
         if word in STOPS and word not in BELONGS:
             break
     return NOTHING
@@ -408,6 +418,7 @@ def _paths(sentence: str, words: Sequence[str]) -> tuple[str, ...]:
     found: list[str] = []
     if not (_BINDING.search(sentence) or _is_general(words, NOTHING)):
         return ()
+    verb = _verb_at(sentence, words)
     for match in _PATH.finditer(sentence):
         before = sentence[: match.start()].lower()
         after = sentence[match.end() :].lstrip("` )*")
@@ -416,13 +427,28 @@ def _paths(sentence: str, words: Sequence[str]) -> tuple[str, ...]:
             or PRODUCT.fullmatch(match[1])
             or before.endswith(("as a ", "as a `"))
             or after[:1] in _DEFINES
+            or before.count("(") > before.count(")")  # an explanation
+            or match.start() > verb
         ):
             continue
         if not before.strip("`* (") or after.startswith(("files", "file ")) or _LEADS.search(before):
-            if _ALTERNATIVES.fullmatch(match[1]) and not _UNDER.search(before):
+            if _ALTERNATIVES.fullmatch(match[1].rstrip(".,")) and not _UNDER.search(before):
                 continue
             found.append(match[1].rstrip(".,"))
     return tuple(dict.fromkeys(path for path in found if len(path) > 1 and path.lower() != "and/or"))
+
+
+def _verb_at(sentence: str, words: Sequence[str]) -> int:
+    """Return where the verb stands; behind it is no scope, but what is asked for of the subject.
+
+    "All tests must live in tests/" is about tests, not about that folder. A request has no subject.
+    """
+    is_request = is_imperative(words[0]) or words[0] in _NO_SUBJECTS or _CONDITION.match(words[0])
+    if is_request or _NO_CHANGE.search(sentence):
+        return len(sentence)
+    tokens = [(fold(match[0]), match.start()) for match in _TOKEN.finditer(sentence)]
+    found = (at for (before, _), (word, at) in pairwise(tokens) if word in _VERBS and before not in _RELATIVE)
+    return next(found, len(sentence))
 
 
 def _packages(folded: str, bans: Sequence[str], paths: Sequence[str]) -> tuple[Condition, ...]:
@@ -444,7 +470,7 @@ def _bans(folded: str) -> tuple[str, ...]:
         return ()
     for match in _BAN.finditer(folded):
         for span, word in _ITEMS.findall(match[1]):
-            named = span.strip() or word.rstrip(".")
+            named = _BLANK.sub("", span).strip() or word.rstrip(".")
             first = named.split()[:1]
             if first and first[0] in programs and (span or first[0] not in _WORDS_TOO):
                 found[named] = None

@@ -43,6 +43,8 @@ def by_text(rule, text):
         ("Never use `npm` or `yarn`.", "could you add zod as a dependency?"),
         ("Never use `npm` or `yarn`.", "I'll run `npm install zod`"),
         ("**Documentation.** Write each list item in one line.", "update the docs of the importer"),
+        ("Existing migrations must never change.", "I want to add a column to the orders table"),
+        ("Tests must never sleep: inject the clock.", "write a test for the cart"),
     ],
 )
 def test_a_rule_applies_to_what_somebody_sets_out_to_do(rule, text):
@@ -73,6 +75,8 @@ def test_a_rule_applies_to_what_somebody_sets_out_to_do(rule, text):
         ("Should we always lint before committing?", "commit this"),
         ("Passwords are never stored in plain text.", "add a password field to the form"),
         ("```\nalways lint before committing\n```", "commit this"),
+        ("Existing tests pass.", "add a test for the cart"),
+        ("Tests: inject the clock.", "add a test for the cart"),
         ("Always lint before committing.", ""),
         ("", "commit this"),
     ],
@@ -100,6 +104,15 @@ def test_nothing_is_told_where_the_scope_is_not_sure(rule, text):
         ("Schema changes must have a way back.", "db/migrate/20260101_names.rb", True),
         ("Actions in workflows are always pinned to a hash.", ".github/workflows/ci.yml", False),
         ("Workflows must pin their actions to a hash.", ".github/workflows/ci.yml", True),
+        ("All features must include examples in the gallery/ folder.", "gallery/cart.svg", False),
+        ("Commands are registered in `groups.rs` only.", "groups.rs", False),
+        ("Handlers in `src/ipc/handlers.xyz` must match the preload script.", "src/ipc/handlers.xyz", True),
+        ("Files that end in .g.dart are generated, so do not change them.", "lib/hike.g.dart", True),
+        ("Agents must not edit `db/schema.rb`.", "db/schema.rb", True),
+        ("Clients are in `api/out/` and must never be edited.", "api/out/a.txt", True),
+        ("Keep runbooks under `operations/`.", "operations/restore.txt", True),
+        ("Do not skip hooks (the `scripts/check.sh` hook is enforced).", "scripts/check.sh", False),
+        ("No calls to docker/compose, ever.", "docker/compose/base.txt", False),
     ],
 )
 def test_a_rule_applies_to_the_files_that_it_names(rule, path, applies):
@@ -123,6 +136,8 @@ def test_a_rule_applies_to_the_files_that_it_names(rule, path, applies):
         ("Never push to main.", "git push origin main", "push"),
         ("Before a release, write the changelog.", "npm publish", "release"),
         ("Run tests with make, never pytest.", "pytest -q", "pytest"),
+        ("Use `bun run <script>` instead of `npm run <script>`.", "npm run build", "npm run"),
+        ("Use `bun run <script>` instead of `npm run <script>`.", "npm test", ""),
         ("Always lint before committing.", "git commit -m 'an open quote", "commit"),
     ],
 )

@@ -19,7 +19,7 @@ from retrieval_sets import RetrievalSet, moment
 
 from ragmem.api.memory import Ragmem
 from ragmem.domain.model import Draft, Scope
-from ragmem.services.retrieval.calibration import calibration_for
+from ragmem.services.retrieval.calibration import EverydayQuestions, calibration_for
 from ragmem.services.retrieval.query import Assistance, Question, ask
 
 POOL = "all"
@@ -57,7 +57,10 @@ def answers(notes: Sequence[dict[str, Any]], questions: Sequence[dict[str, Any]]
     ):
         catalog, store, documents, _ = build(home, chosen, memory, memory.models, graph=True)
         policy = memory.retrieval.policy()
-        assistance = Assistance(calibration_for(catalog.database, memory.models.embedder.model_id))
+        everyday = EverydayQuestions(lambda: memory.models.embedder)
+        assistance = Assistance(
+            calibration_for(catalog.database, memory.models.embedder.model_id), everyday=everyday.cosine
+        )
         return {
             row["id"]: [
                 documents[match.memory.id]

@@ -12,7 +12,7 @@ from ragmem.errors import BackendError
 from ragmem.ports.principal import acting_as
 from ragmem.services.ingestion.scope import project_at
 from ragmem.services.retrieval import branches
-from ragmem.services.retrieval.calibration import BUNDLED
+from ragmem.services.retrieval.calibration import BUNDLED, EverydayQuestions
 from ragmem.services.retrieval.circuit_breaker import CircuitBreaker
 from ragmem.services.retrieval.query import Answer, Assistance, Policy, Question, ask
 from ragmem.storage.memories.read_cache import ReadCache
@@ -36,6 +36,7 @@ class Retrieval:
         self.embedder_breaker = CircuitBreaker()
         self._reranker_breaker = CircuitBreaker()
         self._calibrations: dict[str, ReadCache[Calibration | None]] = {}
+        self._everyday = EverydayQuestions(lambda: home.models.embedder)
         self._expansions: Expansions | None = None
 
     def policy(self) -> Policy:
@@ -139,7 +140,7 @@ class Retrieval:
             )
         if reranker.backend and (reranker.use == "always" if careful is None else careful):
             rerank = make_reranker(lambda: home.models.reranker, reranker, self._reranker_breaker)
-        return Assistance(calibration, self.expand, rerank, reranker.candidates)
+        return Assistance(calibration, self.expand, rerank, reranker.candidates, self._everyday.cosine)
 
     def expand(self, text: str) -> tuple[tuple[str, ...], str]:
         """Return paraphrases of a question from the language model, or none and a note with the reason.

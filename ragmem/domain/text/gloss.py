@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ragmem.domain.text.language import detect, function_words
 from ragmem.domain.text.stemming import stem_in
-from ragmem.domain.text.words import fold_words, is_unspaced
+from ragmem.domain.text.words import fold_words, is_unspaced, unspaced_runs
 from ragmem.patterns import lazy
 
 FOLDER = Path(__file__).with_name("glossaries")
@@ -84,16 +84,40 @@ def _compound(word: str, language: str) -> tuple[str, ...]:
 
 def gloss_run(run: str, language: str) -> Iterator[tuple[str, ...]]:
     """Yield the English words of the longest entries in a run of letters of a language without spaces."""
+    return (english for _, english in _longest_entries(run, language))
+
+
+def _longest_entries(run: str, language: str) -> Iterator[tuple[str, tuple[str, ...]]]:
     words, _ = _glossary(language)
     place = 0
     while place < len(run):
         for size in range(min(LONGEST_ENTRY, len(run) - place), 0, -1):
-            if found := words.get(run[place : place + size]):
-                yield found
+            entry = run[place : place + size]
+            if found := words.get(entry):
+                yield entry, found
                 place += size
                 break
         else:
             place += 1
+
+
+def known_share(text: str) -> float | None:
+    """Return the share of a text's words that the glossary of its language has, without function words.
+
+    In a language without spaces it is the share of letters that are in entries of more than one: most letters
+    have an entry of their own. None without a glossary, as for English.
+    """
+    language = detect(text)
+    if language is None or language not in glossaries():
+        return None
+    if language in UNSPACED:
+        runs = unspaced_runs(text)
+        entries = (entry for run in runs for entry, _ in _longest_entries(run, language))
+        known = sum(len(entry) for entry in entries if len(entry) > 1)
+        return known / max(1, sum(map(len, runs)))
+    empty = function_words().get(language, frozenset())
+    words = [word for word in fold_words(text) if word not in empty]
+    return sum(bool(gloss_word(word, language)) for word in words) / max(1, len(words))
 
 
 def gloss(text: str, language: str) -> str:

@@ -5,8 +5,9 @@ of many chunks is near by chance. So a list of generic questions is asked once, 
 cosines moves the floor, so that about the same share of good questions falls below it in every store.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, fields
+from typing import TYPE_CHECKING
 
 import orjson
 
@@ -14,13 +15,17 @@ from ragmem.domain.model import State
 from ragmem.domain.text.language import is_foreign
 from ragmem.frozen import dataclass
 from ragmem.patterns import lazy
-from ragmem.ports import Store
-from ragmem.services.retrieval.calibration_questions import QUESTIONS
+from ragmem.ports import Embedder, Store
+from ragmem.services.retrieval.calibration_questions import EVERYDAY, QUESTIONS
 from ragmem.storage.fulltext.fulltext import search as search_text
 from ragmem.storage.fulltext.terms import LexicalHits
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.sql import meta
 from ragmem.storage.sql.database import Database
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 KEY = "calibration/"
 """Prefix of the model's id in the catalog's table `meta`."""
@@ -91,6 +96,22 @@ def is_glossed(text: str, known: Calibration | None) -> bool:
     """Tell whether the model that was measured reads a gloss of the text, because it knows English alone."""
     bundled = known is not None and (not known.model or known.model.startswith(BUNDLED))
     return bundled and is_foreign(text)
+
+
+class EverydayQuestions:
+    """Questions about everyday things as vectors, which are made for the first text."""
+
+    def __init__(self, open_embedder: Callable[[], Embedder]) -> None:
+        self._open_embedder = open_embedder
+        self._vectors: NDArray[np.float32] | None = None
+
+    def cosine(self, text: str) -> float:
+        """Return the cosine of a text with the nearest of them; raises BackendError if the embedder fails."""
+        embedder = self._open_embedder()
+        if self._vectors is None:
+            self._vectors = embedder.embed(EVERYDAY, role="document")
+        (vector,) = embedder.embed([text], role="query")
+        return float((self._vectors @ vector).max())
 
 
 def is_due(known: Calibration | None, chunks: int) -> bool:

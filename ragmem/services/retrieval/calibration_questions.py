@@ -85,3 +85,6 @@ QUESTIONS = (
     "How do I knit a round collar?",
 )
 """Their chance hits show how high a score must be."""
+
+EVERYDAY = QUESTIONS[:50]
+"""Those about everyday things."""

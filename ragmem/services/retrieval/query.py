@@ -50,6 +50,8 @@ class Assistance:
     rerank: Callable[[str, Sequence[Match]], RerankResult] | None = None
     read_with: int = 0
     """Number of matches that the reranker reads; 0 for the limit of the question."""
+    everyday: Callable[[str], float] | None = None
+    """The cosine of a text with the nearest everyday question; for other languages than English."""
 
 
 def ask(
@@ -76,7 +78,7 @@ def ask(
     if question.mode is not None:
         try:
             with breaker.guard():
-                return _ask_engine(search, open_store(), policy=policy, now=now, known=assistance.calibration)
+                return _ask_engine(search, open_store(), policy=policy, now=now, assistance=assistance)
         except BackendError as error:
             notes.append(
                 f"the mode {question.mode} is unavailable, searched by full text only: {error.full_message}"
@@ -113,6 +115,7 @@ def ask(
             policy=policy,
             now=now,
             known=assistance.calibration,
+            everyday=assistance.everyday,
             answered=expansion is not None and expansion.answered,
         )
     matches = tuple(name_neighbours(selection.matches, scores))
@@ -196,7 +199,7 @@ def validate_question(text: str) -> str:
 
 
 def _ask_engine(
-    search: Search, store: Store, *, policy: Policy, now: datetime, known: Calibration | None
+    search: Search, store: Store, *, policy: Policy, now: datetime, assistance: Assistance
 ) -> Answer:
     """Ask the store in one of its own modes, and score its hits like any candidates.
 
@@ -212,7 +215,16 @@ def _ask_engine(
     found = retrieve(search, [engine], nearest=vectors(search), policy=policy)
     listed = {hit.memory_id for hit in hits}
     scores = [item for item in score(found, policy) if item.memory_id in listed]
-    selection = select(catalog, question, found, scores, policy=policy, now=now, known=known)
+    selection = select(
+        catalog,
+        question,
+        found,
+        scores,
+        policy=policy,
+        now=now,
+        known=assistance.calibration,
+        everyday=assistance.everyday,
+    )
     return Answer(
         question,
         selection.matches,
@@ -237,7 +249,7 @@ class _Expansion:
         assert assistance.expand is not None
         self._texts, self.note = assistance.expand(text)
         self.answered = False
-        self._known, self._policy, self._breaker, self._now = assistance.calibration, policy, breaker, now
+        self._assistance, self._policy, self._breaker, self._now = assistance, policy, breaker, now
 
     def find(self, search: Search) -> list[Hit]:
         """Return the best chunks for any of the paraphrases."""
@@ -252,7 +264,9 @@ class _Expansion:
                 break
             scores = score(found, self._policy)
             if scores:
-                self.answered |= answer_evidence(search.catalog, found, scores, self._known)[1]
+                self.answered |= answer_evidence(
+                    search.catalog, found, scores, self._assistance.calibration, self._assistance.everyday
+                )[1]
             for item in scores:
                 if item.memory_id not in best or item.relevance > best[item.memory_id].relevance:
                     best[item.memory_id] = item

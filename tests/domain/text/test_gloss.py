@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragmem.domain.text.gloss import gloss, gloss_word, glossaries, in_english
+from ragmem.domain.text.gloss import gloss, gloss_word, glossaries, in_english, known_share
 from ragmem.domain.text.stemming import has_stemmer, stem_in
 
 
@@ -72,3 +72,16 @@ def test_endings_of_many_languages_are_taken_off():
     assert stem_in("el", "διακομιστες") == stem_in("el", "διακομιστης") or has_stemmer("el")
     assert stem_in("zh", "数据") == "数据"
     assert stem_in("de", "a" * 100) == "a" * 100
+
+
+def test_the_share_of_known_words_is_of_the_words_that_tell():
+    assert known_share("die Sicherung der Datenbank") == 1
+    assert known_share("der Hefezopf und die Datenbank") == 0.5
+    # Single letters have entries, and mean little.
+    assert known_share("服务器的数据库备份失败") > 0.3
+    assert known_share("红烧肉要炖多久") == 0
+
+
+@pytest.mark.parametrize("text", ["where is the backup of the database", "unde este copia bazei de date", ""])
+def test_no_share_of_words_is_known_without_a_glossary(text):
+    assert known_share(text) is None

@@ -65,9 +65,38 @@ def test_a_question_in_any_of_the_languages_finds_its_note(memory, question, not
     assert note in (found[:1] if note not in {"backup", "zh"} else found)
 
 
-def test_a_question_about_something_else_is_met_with_silence(memory):
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Wie viele Spieler hat eine Mannschaft beim Handball?",
+        # Both share a word with a note.
+        "Welche Pflanzen brauchen im Winter wenig Wasser?",
+        "Wie viele Stunden Schlaf braucht ein Kind in der Nacht?",
+    ],
+)
+def test_a_question_about_something_else_is_met_with_silence(memory, question):
     fill(memory)
-    assert memory.query("Wie viele Spieler hat eine Mannschaft beim Handball?").matches == ()
+    answer = memory.query(question)
+    assert answer.matches == ()
+    assert answer.notes == ("nothing here comes near enough to answer it; --nearest shows what is nearest",)
+    assert memory.query(question, question=Question(question, nearest=True)).matches
+
+
+def test_an_everyday_question_is_answered_where_a_note_tells_it(memory):
+    fill(memory)
+    text = "Die Tomaten werden im Februar ausgesät und erst nach dem letzten Frost ins Beet gesetzt."
+    memory.ingest([Draft("ingest", "garden", text, "garden", scope=Scope("user"))], rule="off")
+    assert first(memory, "Ab wann dürfen die Tomaten nach draußen ins Beet?") == "garden"
+
+
+def test_an_english_question_is_answered_by_a_foreign_note_with_a_low_cosine(memory):
+    memory.ingest(
+        [Draft("ingest", uri, text, uri, scope=Scope("user")) for uri, text in NOTES.items()], rule="off"
+    )
+    answer = memory.query("where is the passphrase kept")
+    assert [match.memory.uri for match in answer.matches] == ["backup"]
+    assert answer.evidence["margin"] < 0
+    assert memory.query("Which rivers flow into the Black Sea?").matches == ()
 
 
 def test_a_paraphrase_meets_the_floor_of_its_language(memory):

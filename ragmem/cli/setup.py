@@ -1,6 +1,7 @@
 """`ragmem setup`: fill the memory and connect the assistants of this machine."""
 
 import os
+import shlex
 import shutil
 import sys
 from collections.abc import Callable, Sequence
@@ -33,6 +34,7 @@ from ragmem.errors import EXIT_FAILED, EXIT_NO, EXIT_OK, StorageError, UsageErro
 
 if TYPE_CHECKING:
     from ragmem.api.memory import Ragmem
+    from ragmem.assistants.places import Places
     from ragmem.services.processes.operation import SharedProgress
     from ragmem.services.seeding.report import SeedReport
     from ragmem.services.setup.first_answer import FirstAnswer
@@ -109,6 +111,7 @@ def setup(
         )
         if not as_json:
             _say_survey(plan.survey, memory.home)
+            _say_unsearched(plan.survey, desk.places)
             _say_plan(plan, memory)
         if dry_run or plan.is_done or not (yes or _is_wanted()):
             if as_json:
@@ -231,6 +234,19 @@ def _say_survey(found: "Survey", home: Path) -> None:
             say(
                 f"  {left.what}: {plural(left.files, 'file')}{more_files}, {size(left.bytes)}: {left.command}"
             )
+    for one in found.left_out:
+        tell(f"note: {_short(Path(one.place), home)}: {one.reason}")
+
+
+def _say_unsearched(found: "Survey", places: "Places") -> None:
+    """Name the repository of the current folder if no source searches it."""
+    here = places.project
+    if places.in_project and (here / ".git").is_dir() and here not in found.repositories:
+        tell(
+            f"note: {here}, where you are, is not searched: it is outside of your home, or deep or hidden in"
+            " it, and no session of an assistant names it;"
+            f" `ragmem ingest {shlex.quote(str(here))}` reads its notes and documents"
+        )
 
 
 def _say_plan(plan: "SetupPlan", memory: "Ragmem") -> None:
@@ -577,6 +593,7 @@ def _document(plan: "SetupPlan", *, dry_run: bool) -> dict[str, Any]:
         "sources": [asdict(one) for one in found.sources],
         "repositories": list(found.repositories),
         "unread": [asdict(one) for one in found.unread],
+        "left_out": [asdict(one) for one in found.left_out],
         "plan": {
             "sources": list(plan.sources),
             "files": asdict(plan.files),

@@ -6,15 +6,32 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
+from ragmem.domain.retrieval.date_languages import translate_dates
 from ragmem.domain.retrieval.whole_dates import WholeDate, date_of_name, date_of_title, whole_dates
 from ragmem.patterns import lazy
 
 _FOLDER_OF_DAY = lazy(r"(?:199|20\d)\d/(?:0[1-9]|1[0-2])(?:/(?:0[1-9]|[12]\d|3[01]))?")
 _LABELLED_LINE = lazy(
-    r"^[\s>*_|-]{0,6}(?:(?:last[ -])?(?:date|updated|completed|modified)(?:[ -]at)?|datum|fecha)"
-    r"[*_]{0,3}\s?[:|][*_]{0,3}\s{0,4}",
+    r"^[\s>*_|-]{0,6}(?:(?:last[ -])?(?:date|updated|completed|modified)(?:[ -]at)?|data|datum|fecha"
+    r"|(?:(?:fecha de|última) )?(?:actualización|modificación)|actualizado(?: el)?"
+    r"|(?:última )?(?:atualização|modificação)|atualizado(?: em)?"
+    r"|(?:dernière )?(?:mise à jour|modification)|mise? à jour le"
+    r"|(?:letzte |zuletzt )?(?:aktualisiert|aktualisierung|geändert|änderung)(?: am)?|stand"
+    r"|(?:ultimo )?aggiornamento|ultima modifica|aggiornato(?: il)?"
+    r"|(?:laatst )?(?:bijgewerkt|gewijzigd)(?: op)?"
+    r"|дата(?: (?:обновлен|изменен)ия)?|(?:последнее )?обновлен(?:ие|\u043e)"
+    r"|日[付期]|(?:最[終后後近])?更新(?:日|日時|日期|时间|時間)?)"
+    r"[*_]{0,3}\s?[:\uff1a|][*_]{0,3}\s{0,4}",
     re.IGNORECASE,
 )
+_DATED_STATUS = lazy(
+    r"^(?:#{1,6}\s+(?:[\d.]+\s+)?%s[ \t]*\n\s*|[ \t>*_|-]{0,6}%s[*_]{0,3}\s?[:\uff1a|])[\s*_]{0,6}"
+    r"[^\W\d_]{1,24}(?: [^\W\d_]{1,24})?[\s*_]{0,4}[(\uff08,\u2013\u2014-]{1,2}\s?"
+    % ((r"(?:status|estado|statut|stato|статус|ステータス|状[態态]|狀態)",) * 2),
+    re.IGNORECASE | re.MULTILINE,
+)
+"""The status of a decision, up to the day on which it got it: `Accepted (2026-04-01)`."""
+
 _FIRST_LINES = 20
 
 _FOLDERS_UP = 3
@@ -64,9 +81,9 @@ def time_of_file(
     """Return the time of the event that a file describes.
 
     The first of these counts: the time in its own fields (`told`), its name, a line such as
-    `**Date:** 2026-04-01` near the beginning of its text, its title, the names of the folders above it, and
-    when it was last `changed`. For a month or a week it is the time of the change if that is within it, else
-    the first day.
+    `**Date:** 2026-04-01` or `Status: Accepted (2026-04-01)` near the beginning of its text, its title, the
+    names of the folders above it, and when it was last `changed`. For a month or a week it is the time of
+    the change if that is within it, else the first day.
     """
     now = _now()
     if told is not None:
@@ -77,11 +94,14 @@ def time_of_file(
 
 
 def _labelled_date(text: str, now: datetime) -> WholeDate | None:
-    for line in text.splitlines()[:_FIRST_LINES]:
-        if label := _LABELLED_LINE.match(line):
-            found = whole_dates(line[label.end() :][:_LONGEST], now=now)
-            if found and found[0].start == 0:
-                return found[0]
+    lines = text.splitlines()[:_FIRST_LINES]
+    head = "\n".join(lines)
+    values = [line[label.end() :] for line in lines if (label := _LABELLED_LINE.match(line))]
+    values += [head[status.end() :].partition("\n")[0] for status in _DATED_STATUS.finditer(head)]
+    for value in values:
+        found = whole_dates(translate_dates(value[:_LONGEST]), now=now)
+        if found and found[0].start == 0:
+            return found[0]
     return None
 
 

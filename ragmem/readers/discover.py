@@ -103,6 +103,11 @@ def discover(
         for parts in likely:
             search(root, parts, bound, repository=True)
     files = _unique_files(found, skipped)
+    folders = [path for path, reason in skipped.items() if reason == FOLDER]
+    for folder in folders:
+        # Some rules are a file in one repository and a folder in the next, so that two globs name them.
+        if any(path.is_relative_to(folder) for path in files):
+            del skipped[folder]
     left = tuple(SkippedPath(path, skipped[path], path in outward) for path in sorted(skipped))
     return Discovery(tuple(sorted(files)), left, budget.spent)
 

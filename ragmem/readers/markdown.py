@@ -21,6 +21,8 @@ MAX_TITLE_CHARS = 160
 
 _HEADING = re.compile(r" {0,3}(#{1,6})[ \t](.*)")
 _FENCE = re.compile(r" {0,3}(```|~~~)")
+_LINK = re.compile(r"!?\[([^\]]{1,200})\]\([^)]{0,400}\)")
+_STRONG = re.compile(r"(?<![A-Za-z0-9])\*\*([^*]+)\*\*")
 _HEADING_LINES = 200
 _HEADINGS = 20
 _OWN_TITLES = ("title", "name")
@@ -64,7 +66,10 @@ def read(
 
 def _title(path: Path, body: str, values: Mapping[str, Any], redactor: Redactor) -> str:
     title = next((text for key in TITLE_KEYS if (text := as_text(values.get(key)))), "")
-    return redactor.truncate(title or first_heading(body) or _name(path), MAX_TITLE_CHARS)
+    heading = first_heading(body)
+    if heading.lower() == path.name.lower():
+        heading = ""  # Each project has one that is called so.
+    return redactor.truncate(title or heading or _name(path), MAX_TITLE_CHARS)
 
 
 def _dated_title(body: str, values: Mapping[str, Any]) -> str:
@@ -94,6 +99,7 @@ def _headings(body: str) -> Iterator[tuple[int, str]]:
             bare = title.rstrip("#")
             # Closing marks follow a blank; that of "C#" does not.
             title = bare if bare != bare.rstrip() else title
+            title = _STRONG.sub(r"\1", _LINK.sub(r"\1", title))
             if clean(title):
                 yield len(found[1]), clean(title)
 

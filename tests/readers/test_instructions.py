@@ -160,14 +160,22 @@ FILES = {
         "CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", "GEMINI.md", "web/CLAUDE.md", "packages/api/AGENTS.md",
         ".claude/rules/a/b.md", ".cursor/rules/x.mdc", ".cursorrules", ".github/copilot-instructions.md",
         ".github/instructions/a.instructions.md", ".kiro/steering/product.md",
+        ".windsurfrules", ".windsurf/rules/a.md", ".clinerules/b.md", ".roo/rules-code/c.md", ".roorules",
+        ".kilocode/rules/d.md", ".junie/guidelines.md",
     ],
-    "projectagents": ["memory-bank/brief.md", ".serena/memories/a.md", ".claude/agent-memory/a/MEMORY.md"],
+    "projectagents": [
+        "memory-bank/brief.md", ".serena/memories/a.md", ".claude/agent-memory/a/MEMORY.md",
+        "memory_bank/b.md", "cline_docs/c.md", "docs/memory-bank/d.md", ".cursor/memory-bank/e.md",
+        ".kilocode/rules/memory-bank/f.md",
+    ],
     "projectcommands": [".claude/agents/a.md", ".claude/skills/b/SKILL.md", ".claude/commands/c.md"],
     "decisions": [
         "docs/adr/1.md", "doc/adr/2.md", "docs/decisions/3.md", "adr/4.md", "adrs/5.md", "decisions/6.md",
         "architecture-decision-record/7.md", "docs/architecture-decisions/8.md",
         "architecture/decisions/9.md", "docs/development/adrs/10.md",
         "docs/architecture/decisions/11.md", "packages/api/docs/adr/12.md",
+        "docs/architecture/adr-013-x.md", "docs/ADR-14.md",
+        "DECISIONS.md", "docs/decisions.md",
     ],
     "specs": ["specs/1/spec.md", ".kiro/specs/x/design.md"],
     "handoffs": ["HANDOFF.md", ".claude/handoffs/a.md", "thoughts/shared/handoffs/b.md"],
@@ -188,6 +196,17 @@ def test_each_file_of_a_home_is_found_by_one_source(home: Path) -> None:
     assert {name: sorted(files) for name, files in every.items() if files} == {
         source: sorted(files) for source, files in wanted.items()
     }
+
+
+def test_rules_of_cline_are_a_file_or_a_folder(home: Path) -> None:
+    (home / "code" / "bay" / ".git").mkdir(parents=True)
+    write(home, **{"code/tide/.clinerules": "Test first.\n", "code/bay/.clinerules/a.md": "Test last.\n"})
+    environ = {"RAGMEM_MODELS_BACKEND": "fake", "RAGMEM_STORE_BACKEND": "fake"}
+    environ["RAGMEM_HOME"] = str(home / ".ragmem")
+    with Ragmem.open(environ=environ, home=home, cwd=home) as memory:
+        report = memory.seed()
+        stored = sorted(one.text for one in memory.catalog.memories.each())
+    assert (stored, report.problems) == (["Test first.", "Test last."], [])
 
 
 @pytest.mark.parametrize(

@@ -143,7 +143,7 @@ _NO_RECORD = re.compile(
 """The path of a file beside the records of decisions, and of what is only proposed."""
 
 _LINK = re.compile(r"!?\[([^\]\n]{0,200})\]\([^)\n]{0,400}\)")
-_EMPHASIS = re.compile(r"(\*{1,3}|(?<!\w)_{1,3})(?=\S)([^\n]+?)(?<=\S)\1(?!\w)")
+_EMPHASIS = re.compile(r"(\*{1,3}|(?<!\w)_{1,3})(?=\S)([^\n]+?)(?<=\S)\1(?![\w*])")
 _TAG = re.compile(
     r"(`[^`\n]*`)|</?(?:a|b|i|u|p|s|br|hr|em|strong|code|pre|div|span|img|kbd|sub|sup|ul|ol|li|td|th|tr|table"
     r"|details|summary|font|center|h[1-6])\b[^<>\n]{0,200}>",
@@ -180,7 +180,8 @@ _ACTS = re.compile(
 _HOW = re.compile(r"^(?:how to apply|rule|lesson|takeaway|summary|key point)\s*:\s*", re.IGNORECASE)
 _ASIDE = re.compile(
     r"(?:why|context|background|status|example|e\.g|note|date|source|see also|what happened|good|bad"
-    r"|pros?|cons?|neutral|trade-?off|exception|legacy|current|short-term|stage \d|schedule)\b[^:.]{0,20}:",
+    r"|pros?|cons?|neutral|trade-?off|exception|legacy|initial|original|current|short-term|stage \d|schedule)"
+    r"\b[^:.]{0,20}:",
     re.IGNORECASE,
 )
 """The beginning of a sentence that explains the one before, or tells a story."""

@@ -264,6 +264,15 @@ class _Blocks:
         self._tools = [at for at, line in enumerate(ends) if line in _TOOL_ENDS]
         self._thoughts = [at for at, line in enumerate(ends) if line.endswith(_THOUGHT_ENDS)]
         self._details = [at for at, line in enumerate(ends) if line.endswith(_DETAILS_END)]
+        self._begins = [
+            at
+            for at, line in enumerate(lines)
+            if line.startswith(("Tool use: **", "<think>", "<details>")) and _follows_rule(lines, at)
+        ]
+        self._fences: dict[str, list[int]] = {}
+        for at, line in enumerate(ends):
+            if line and not line.strip(line[0]) and _FENCE.match(line):
+                self._fences.setdefault(line, []).append(at)
 
     def end_of(self, number: int) -> int:
         """Return the line after the block that begins in a line; 0 if none does."""
@@ -277,6 +286,18 @@ class _Blocks:
             if _THOUGHT.match(line) or _BARE_TOOL.match(line):
                 return self._next(ends, number)
         return 0
+
+    def end_of_bare_call(self, number: int) -> int:
+        """Return the line of the rule that ends a call of version 1, which has no other end."""
+        following = bisect_left(self._begins, number + 1)
+        last = self._begins[following] if following < len(self._begins) else len(self._lines)
+        at = number + 1
+        while at < last and self._lines[at].rstrip() != _RULE:
+            marked = _FENCE.match(self._lines[at])
+            closed = self._next(self._fences.get(marked["mark"], ()), at + 1) if marked else 0
+            # A fence that is open where the next part begins is none.
+            at = closed if 0 < closed <= last else at + 1
+        return at
 
     @staticmethod
     def _next(ends: Sequence[int], number: int) -> int:
@@ -297,8 +318,7 @@ def _parts(lines: Sequence[str]) -> Iterator[str | _ToolUse]:
             yield from _said(held)
             held = []
             if not end:
-                # Version 1 has no end of a call but the next rule.
-                end = next((at for at in range(number, len(lines)) if lines[at].strip() == _RULE), len(lines))
+                end = blocks.end_of_bare_call(number)
             if not _THOUGHT.match(line):
                 tool = _TOOL.match(line)
                 body = "\n".join(lines[number:end])

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from ragmem.domain.classification.one_line import (
+    HEAD,
     MAX_CHARS,
     MIN_CHARS,
     is_in_force,
@@ -31,15 +32,30 @@ MOST = 3
 READ = 300
 """The latest memories that are read for a decision; most have none."""
 
-_DECISIONS = re.compile(
-    r"(?:[\d.]+\s+)?(?:(?:final|key|design|technical|architecture|architectural|our|wichtige)\s+)*"
-    r"(?:decisions?(?:\s+(?:made|taken|log))?|(?:getroffene )?entscheidungen|d\u00e9cisions|decisiones):?",
-    re.IGNORECASE,
+_DECISIONS = (
+    r"[\W\d]*(?:(?:final|key|design|technical|architecture|architectural|our|wichtige)\s+)*"
+    r"(?:decisions?(?:\s+(?:made|taken|log))?|%s)[\s:*_]*"
 )
 """A heading whose items are decisions."""
 
+_STATUS = (
+    r"^\W{0,12}(?:status|statut|estado|situação|статус|ステータス|状態|状态|狀態)\W{1,12}"
+    r"(?:proposed|draft|pending|rejected|superseded|deprecated|obsolete|withdrawn|%s)"
+)
+"""The status of a decision that was not taken, or does not hold any more."""
+
+_BEFORE = re.compile(
+    r"(?:initial(?:ly)?|original(?:ly)?|previous(?:ly)?|former(?:ly)?)\b[^:.]{0,20}:", re.IGNORECASE
+)
+"""The label of what was so before."""
+
+_QUOTED = re.compile(
+    '"[^"\\n]*"|\u201c[^\u201d\\n]*\u201d|\u00ab[^\u00bb\\n]*\u00bb|\u300c[^\u300d\\n]*\u300d|`[^`\\n]*`'
+)
+
 _WORDS = Path(__file__).with_name("decision_words.tsv")
-"""Patterns of the words by which other languages than English say that people have decided, or have not."""
+"""Patterns of the words by which other languages than English say that people have decided, or have not, of
+headings above decisions, and of the status of what does not hold."""
 
 _MIN_CHARS_UNSPACED = 12
 """Characters of a sentence that can stand alone in a script that writes a word in one or two of them."""
@@ -66,6 +82,16 @@ class FirstAnswer:
 
     about: Literal["decisions", "latest"]
     lines: tuple[AnswerLine, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """Patterns: what was decided, or was not; a heading of decisions; the status of a void one."""
+
+    decided: re.Pattern[str]
+    denied: re.Pattern[str]
+    heading: re.Pattern[str]
+    void: re.Pattern[str]
 
 
 def first_answer(catalog: Catalog) -> FirstAnswer:
@@ -98,12 +124,13 @@ def _decision(memory: Memory, redactor: Redactor) -> str:
         if (line := line_of(memory, redactor, decided=True)[0]) or not is_in_force(memory):
             return line
         # The title of a record may only name its subject: enough to remember it by.
-        return plain(memory.title, redactor=redactor)[:MAX_CHARS]
+        listed = _listed_decision(memory.text, redactor)
+        return listed or plain(memory.title, redactor=redactor)[:MAX_CHARS]
     outline = outline_of(memory.text)
     if outline is None and (listed := _listed_decision(memory.text, redactor)):
         return listed
     spans = outline.decisions if outline else [(start, end) for _, start, end in units(memory.text)]
-    denied = _words()[1]
+    denied = _words().denied
     within = {
         start
         for start, end in spans
@@ -120,32 +147,43 @@ def _decision(memory: Memory, redactor: Redactor) -> str:
 def _listed_decision(text: str, redactor: Redactor) -> str:
     """Return the first item or sentence below a heading of decisions that fits into a line; "" for none."""
     under = False
+    if _words().void.search(text[:HEAD]):
+        return ""
     for block, start, end in units(text):
         if block.form is BlockType.HEADING:
-            under = _DECISIONS.fullmatch(block.title.strip()) is not None
+            under = _words().heading.fullmatch(block.title.strip()) is not None
         elif under and block.form in {BlockType.ITEM, BlockType.PARAGRAPH}:
             said = plain(text[start:end], redactor=redactor)
-            if MIN_CHARS <= len(said) <= MAX_CHARS and not said.endswith((":", "?")):
+            if _fits(said) and not _BEFORE.match(said):
                 return said
     return ""
 
 
 def _told_decision(sentence: str, redactor: Redactor) -> str:
     """Return a sentence as a line if it says in another language that people have decided; "" otherwise."""
-    decided, denied = _words()
-    low = sentence.lower()
-    if not decided.search(low) or denied.search(low):
+    words = _words()
+    low = _QUOTED.sub("", sentence.lower())
+    if not words.decided.search(low) or words.denied.search(low):
         return ""
     line = plain(sentence, redactor=redactor)
+    return line if _fits(line) else ""
+
+
+def _fits(line: str) -> bool:
     least = _MIN_CHARS_UNSPACED if _UNSPACED.search(line) else MIN_CHARS
-    return line if least <= len(line) <= MAX_CHARS and not line.endswith(("?", "\uff1f", ":")) else ""
+    return least <= len(line) <= MAX_CHARS and not line.endswith(("?", "\uff1f", ":", "\uff1a"))
 
 
 @cache
-def _words() -> tuple[re.Pattern[str], re.Pattern[str]]:
+def _words() -> _Words:
     _, *rows = (line.split("\t") for line in _WORDS.read_text(encoding="utf-8").splitlines())
-    _, decided, denied = ("|".join(column) for column in zip(*rows, strict=True))
-    return re.compile(decided), re.compile(denied)
+    _, decided, denied, heading, void = ("|".join(column) for column in zip(*rows, strict=True))
+    return _Words(
+        re.compile(decided),
+        re.compile(denied),
+        re.compile(_DECISIONS % heading, re.IGNORECASE),
+        re.compile(_STATUS % void, re.IGNORECASE | re.MULTILINE),
+    )
 
 
 def _current(catalog: Catalog) -> Iterator[Memory]:

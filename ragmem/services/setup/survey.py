@@ -14,8 +14,9 @@ from ragmem.readers.files import show
 from ragmem.readers.roots import GIT
 from ragmem.services.ingestion.scope import project_finder
 from ragmem.services.ingestion.source import RepositoryFinder, find_files
-from ragmem.services.seeding.checkpoints import find_checkpoints
+from ragmem.services.seeding.checkpoints import FoundCheckpoints, find_checkpoints
 from ragmem.services.seeding.files import UNREADABLE
+from ragmem.services.seeding.report import Problem
 from ragmem.services.seeding.trust import Trust
 from ragmem.services.seeding.unread import FAILED, NEW, Unread, find_unread, largest, quoted
 from ragmem.services.setup.versions import find_versions
@@ -87,6 +88,8 @@ class FoundFiles:
     """Why there may be more repositories; empty if all were found."""
     unread: tuple[Unread, ...]
     """What is here besides, each with the command that reads it."""
+    left_out: tuple[Problem, ...]
+    """Repositories whose sessions are not read, because nothing shows that the person works there."""
     left: Mapping[str, Sequence[FoundFile]]
     """Source -> its files that are not read."""
 
@@ -148,6 +151,7 @@ def survey(settings: Settings, catalog: Catalog, desk: ConnectContext, *, home: 
         files.repositories,
         files.cut,
         tuple(one for one in files.unread if one.what != SOURCE),
+        files.left_out,
         files.left,
         found,
         other,
@@ -163,17 +167,26 @@ def survey_files(settings: Settings, catalog: Catalog, *, home: Path) -> FoundFi
         if spec.name != SOURCE
     }
     known = catalog if catalog.exists() else None
+    trust = Trust(settings, home=home)
+    left_out: list[Problem] = []
     looked = {}
     for name, one in discovered.items():
         spec = settings.sources[name]
         if spec.reader == CHECKPOINTS:
-            looked[name] = _sessions_beside_commits(spec, settings, catalog, finder, home=home)
+            beside = _sessions_beside_commits(spec, settings, catalog, finder, home=home, trust=trust)
+            looked[name] = [file for found in beside for file in _checkpoint_files(found)]
+            left_out += [
+                trust.problem(name, found.checkpoints.root, found.left_out)
+                for found in beside
+                if found.left_out
+            ]
         elif spec.reader == SOURCE:
             found = _look(one.files, {}, _is_read_transcript(settings, known))
             new = [path for path, _, state in found if state != "read"]
-            untrusted = Trust(settings, home=home).untrusted_files(spec, new).values()
-            left_out = {path for paths in untrusted for path in paths}
-            looked[name] = [file for file in found if file[0] not in left_out]
+            untrusted = trust.untrusted_files(spec, new)
+            left_out += [trust.problem(name, root, len(paths)) for root, paths in untrusted.items()]
+            hidden = {path for paths in untrusted.values() for path in paths}
+            looked[name] = [file for file in found if file[0] not in hidden]
         else:
             looked[name] = _files(name, one.files, known)
     unread = find_unread(catalog, settings, home=home, repositories=finder, seeded=discovered.values())
@@ -186,6 +199,7 @@ def survey_files(settings: Settings, catalog: Catalog, *, home: Path) -> FoundFi
         finder.search.repositories,
         finder.search.cut,
         tuple(unread),
+        tuple(left_out),
         {name: [one for one in files if one[2] != "read"] for name, files in looked.items()},
     )
 
@@ -247,23 +261,33 @@ def _is_read_transcript(settings: Settings, catalog: Catalog | None) -> Callable
 
 
 def _sessions_beside_commits(
-    spec: SourceSpec, settings: Settings, catalog: Catalog, finder: RepositoryFinder, *, home: Path
-) -> list[FoundFile]:
-    """Return the sessions in checkpoints as files below the `.git` of their repository."""
-    found = find_checkpoints(
-        spec,
-        catalog=catalog,
-        settings=settings,
-        home=home,
-        projects=project_finder(catalog, home=home),
-        repositories=finder,
-        own=OwnSessions(catalog, settings, home=home),
-        trust=Trust(settings, home=home),
+    spec: SourceSpec,
+    settings: Settings,
+    catalog: Catalog,
+    finder: RepositoryFinder,
+    *,
+    home: Path,
+    trust: Trust,
+) -> list[FoundCheckpoints]:
+    return list(
+        find_checkpoints(
+            spec,
+            catalog=catalog,
+            settings=settings,
+            home=home,
+            projects=project_finder(catalog, home=home),
+            repositories=finder,
+            own=OwnSessions(catalog, settings, home=home),
+            trust=trust,
+        )
     )
+
+
+def _checkpoint_files(found: FoundCheckpoints) -> list[FoundFile]:
+    """Return the sessions in checkpoints as files below the `.git` of their repository."""
     return [
-        (one.checkpoints.root / GIT / session.name, session.size, "read" if session.is_read else "new")
-        for one in found
-        for session in one.sessions
+        (found.checkpoints.root / GIT / session.name, session.size, "read" if session.is_read else "new")
+        for session in found.sessions
     ]
 
 

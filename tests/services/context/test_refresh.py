@@ -355,9 +355,20 @@ def test_of_a_record_of_a_decision_the_decision_is_told(memory):
     assert "Use the two layer model for the tides of the north quay." in line_of(found, redactor=DEFAULT)[0]
 
 
+def test_an_approach_that_was_left_is_not_told(memory):
+    text = (
+        "# Harbour design\n\n## Key decisions\n\n"
+        "**Initial Approach**: Each berth must keep its own tide table.\n\n"
+        "**Rule**: All berths must read one tide table.\n"
+    )
+    [found] = memory.catalog.memories.get([stored(memory, "d", text)]).values()
+    assert line_of(found, redactor=DEFAULT)[0].endswith("All berths must read one tide table.")
+
+
 def test_steps_and_questions_are_plain_words():
     for text in ("Add the berth to the form of the skipper.", "Should we add a berth to the form at all?"):
         assert plain(text, redactor=DEFAULT) == text
+    assert plain("**潮汐表のみ**でSQLiteに", redactor=DEFAULT) == "潮汐表のみでSQLiteに"
 
 
 TRANSCRIPT = (

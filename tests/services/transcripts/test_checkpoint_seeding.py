@@ -457,6 +457,7 @@ def test_sessions_that_came_with_a_clone_are_left_out_until_one_commits_there(cl
                 assert '"example.org/eve/trap" in [seed] trusted_repositories' in one.reason
         found = survey_files(memory.settings, memory.catalog, home=clone.parents[1])
         assert {"entire", "specstory"}.isdisjoint(one.name for one in found.sources)
+        assert list(found.left_out) == report.problems
         stranger.git("-C", str(clone), "commit", "-q", "--allow-empty", "-m", "my work")
         assert memory.seed().problems == []
         assert sorted(one.source for one in memories(memory)) == ["transcripts", "transcripts"]

@@ -257,6 +257,8 @@ def bold(text: str) -> str:
 
 def printable(text: str) -> str:
     """Return the text with � for control characters, which could control the terminal."""
+    if text.isprintable():
+        return text
     return "".join(character if character.isprintable() or character in "\n\t" else "�" for character in text)
 
 

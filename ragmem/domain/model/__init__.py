@@ -20,6 +20,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from datetime import datetime
 from enum import StrEnum
+from typing import NamedTuple
 
 from ragmem.domain.secrets.marks import without_marks
 from ragmem.frozen import dataclass
@@ -220,8 +221,8 @@ class Record:
     extractions: tuple[Extraction, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+# A tuple, because a question makes some hundreds of them.
+class Hit(NamedTuple):
     """A chunk found by a list (full text, vectors, graph): rank from 1, score on that list's own scale."""
 
     chunk_id: str

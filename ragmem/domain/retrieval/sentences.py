@@ -4,7 +4,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from ragmem.domain.text.blocks import BlockType, lines, trim, units
 from ragmem.domain.text.data_lines import is_data
@@ -129,13 +129,14 @@ def sentences_of(text: str, start: int = 0, end: int | None = None) -> list[Sent
     """
     found: list[Sentence] = []
     path: list[tuple[int, str]] = []
+    heading = ""
     for block, begin, stop in units(text, start, end):
         if block.form is BlockType.HEADING:
             while path and path[-1][0] >= block.level:
                 path.pop()
             path.append((block.level, block.title))
+            heading = " > ".join(title for _, title in path)
             continue
-        heading = " > ".join(title for _, title in path)
         is_code = block.form is BlockType.FENCE
         for first, last in [(begin, stop)] if is_code else _statements(text, begin, stop):
             if any(map(str.isalnum, text[first:last])):
@@ -192,6 +193,8 @@ def rank_sentences(
     usual = sum(map(len, words)) / max(1, len(words))
     scores: dict[int, float] = {}
     for number, one in enumerate(sentences):
+        if not any(held[max(0, number - 1) : number + 2]):
+            continue
         found = dict(held[number])
         for beside in (number - 1, number + 1):
             if 0 <= beside < len(sentences) and sentences[beside].heading == one.heading:
@@ -227,7 +230,7 @@ def _gain_of(question: str, whole: float) -> Callable[[str, str], float]:
 
 def _words_of(text: str) -> list[str]:
     """Return the stems of a text, and those of the words in its camelCase names."""
-    words = [stem(word) for word in fold_words(text)]
+    words = list(map(stem, fold_words(text)))
     if _HUMP.search(text):
         for name in _HUMPED.findall(text):
             words += map(stem, parts(name))
@@ -238,7 +241,7 @@ def _rarity_of(
     question: str, words: Sequence[Sequence[str]]
 ) -> tuple[Mapping[str, float], Mapping[str, tuple[str, float]]]:
     """Return word -> rarity for the words of a question that occur, and form -> such a word and its share."""
-    frequency = Counter(word for of in words for word in set(of))
+    frequency = Counter(chain.from_iterable(map(set, words)))
     plain = [word for word in fold_words(_ASKS.sub(" ", question)) if not is_stop_word(word)]
     named = [part for name in _HUMPED.findall(question) for part in parts(name)]
     asked = dict.fromkeys(map(stem, [*plain, *named]))
@@ -258,6 +261,8 @@ def _rarity_of(
 
 def _shares(forms: Mapping[str, tuple[str, float]], words: Sequence[str]) -> dict[str, float]:
     """Return the words of a question that stand among these words, each with its share."""
+    if forms.keys().isdisjoint(words):
+        return {}
     return dict(sorted(forms[word] for word in words if word in forms))
 
 

@@ -15,7 +15,7 @@ from ragmem.domain.secrets.values import (
     is_safe,
     is_word,
 )
-from ragmem.domain.secrets.words import letters, matches, names_in, places, vocabulary
+from ragmem.domain.secrets.words import letters, matches, names_in, places, vocabulary, with_letters
 from ragmem.patterns import lazy
 
 _PIPED = lazy(
@@ -130,8 +130,8 @@ def find_argument_passwords(text: str, raw: bytes, small: bytes) -> Iterator[Sec
     yield from _check_argument(text, small, b"net user", _user_password)
     yield from _check_argument(text, small, b"htpasswd", _htpasswd_password)
     words = vocabulary(small)
-    for sought, pattern in _PLACES:
-        if letters(sought) in words:
+    for sought, run, pattern in _PLACES:
+        if run in words:
             for found in matches(text, raw, (sought,), pattern):
                 if has_mixed_characters(found["value"]) and not is_ordinary(found["value"]):
                     yield Secret(*found.span("value"), "password")
@@ -139,13 +139,13 @@ def find_argument_passwords(text: str, raw: bytes, small: bytes) -> Iterator[Sec
     yield from _marked_option_secrets(text, raw)
 
 
-_PLACES = (
-    (b"echo ", _PIPED),
-    (b"printf ", _PIPED),
-    *(
-        (name, _SLASHED)
-        for name in b"sqlplus,expdp,impdp,rman ,sqlldr,connect ,CONNECT ,conn ,sqlcl".split(b",")
-    ),
+_PLACES = tuple(
+    (name, letters(name), pattern)
+    for names, pattern in (
+        (b"echo ,printf ", _PIPED),
+        (b"sqlplus,expdp,impdp,rman ,sqlldr,connect ,CONNECT ,conn ,sqlcl", _SLASHED),
+    )
+    for name in names.split(b",")
 )
 
 
@@ -272,8 +272,8 @@ def _htpasswd_password(arguments: Sequence[_Argument]) -> _Argument | None:
 def find_option_secrets(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
     """Yield the secrets among the long options of a command: `--token ...`, `/p:...=...`."""
     words = vocabulary(small)
-    for sought, kind in _LONG:
-        if letters(sought) not in words:
+    for sought, run, kind in _LONG:
+        if run not in words:
             continue
         for at in places(raw, sought):
             # The option begins some letters before the part that means a secret.
@@ -287,7 +287,7 @@ def find_option_secrets(text: str, raw: bytes, small: bytes) -> Iterator[Secret]
                 and not is_ordinary(found["value"])
             ):
                 yield Secret(*found.span("value"), kind)
-    users = names_in(small, (b"-u", b"--user", b"--proxy-user", b"-U", b"--auth", b"-a "))
+    users = names_in(small, _USERS)
     for found in matches(text, raw, users, _USER):
         if not is_ordinary(found["value"]) and not found["value"].isdigit():
             near = _USER_CLIENT.search(text, max(0, found.start() - MOST_BEFORE), found.start())
@@ -295,8 +295,9 @@ def find_option_secrets(text: str, raw: bytes, small: bytes) -> Iterator[Secret]
                 yield Secret(*found.span("value"), "password")
 
 
+_USERS = with_letters((b"-u", b"--user", b"--proxy-user", b"-U", b"--auth", b"-a "))
 _LONG = tuple(
-    (word, kind)
+    (word, letters(word), kind)
     for kind, words in (
         ("password", (b"pass", b"Pass", b"PASS", b"pwd", b"Pwd", b"-pw", b"psk")),
         ("secret", (b"-secret", b"-token", b"-key", b"apikey", b"Secret=", b"secret=", b"Token=", b"token=")),
@@ -362,7 +363,7 @@ _DESCRIBED = lazy(
 )
 MOST_COMMAND = 300
 
-_PRINTERS = tuple(
+_PRINTERS = with_letters(
     name.replace("~", " ").encode()
     for name in (
         "secrets/ .pgpass .netrc .secret .pass get-secret-value get-parameter access-token echo~$ echo~\\$ "
@@ -424,11 +425,11 @@ def _is_output_secret(value: str) -> bool:
 
 _CALL = lazy(r"[A-Za-z_]{0,30}\([ \t\n]{0,8}(?P<arguments>[^()\n]{3,300})")
 _STRING = lazy(r"\\{0,3}[\"'`](?P<value>[^\"'`\s\\]{1,128})\\{0,3}[\"'`]")
-_LOGIN_CALLS = tuple(
+_LOGIN_CALLS = with_letters(
     b"login( log_in( signin( sign_in( signIn( Login( auth( Auth( _auth( redential authenticate( "
     b"uthentication( onnect( onnection( PDO( bind( bind_s( pw_set( Client( login_user( uthorize(".split()
 )
-_KEY_CALLS = tuple(
+_KEY_CALLS = with_letters(
     b"Wallet( PrivateKey( privateKeyToAccount( Keypair. Fernet( from_key( OpenAI( Anthropic( stripe( Stripe( "
     b"createHmac( hmac.new( jwt.sign( jwt.encode( jwt.verify( AES.new( Cipheriv( ApiKey( api_key(".split()
 )

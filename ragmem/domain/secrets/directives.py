@@ -20,7 +20,7 @@ _TYPED = r"(?:[ \t]{1,4}(?:\d|md5|sha\d{0,3}|ascii|encrypted|clear|plain|hash))?
 """The type of the value, as routers write it."""
 
 _DIRECTIVES = tuple(
-    (word.encode(), lazy(pattern + _TYPED + _MARKED))
+    (word.encode(), letters(word.encode()), lazy(pattern + _TYPED + _MARKED))
     for word, pattern in (
         # Daemons.
         ("requirepass", "requirepass"),
@@ -72,8 +72,8 @@ MIN_ENCRYPTED = 8
 def find_directive_secrets(text: str, small: bytes) -> Iterator[Secret]:
     """Yield the secrets in directives of daemons and routers, and in commands."""
     words = vocabulary(small)
-    for sought, pattern in _DIRECTIVES:
-        for found in matches(text, small, (sought,) if letters(sought) in words else (), pattern):
+    for sought, run, pattern in _DIRECTIVES:
+        for found in matches(text, small, (sought,) if run in words else (), pattern):
             if _is_password(found["value"], sought):
                 yield Secret(*found.span("value"), "password" if b"pass" in sought else "secret")
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from ragmem.domain.secrets.names import PASSWORDS
 from ragmem.domain.secrets.sentences import foreign_names, is_code
 from ragmem.domain.secrets.values import Secret, is_dense, is_ordinary
-from ragmem.domain.secrets.words import names_in, places
+from ragmem.domain.secrets.words import names_in, places, with_letters
 from ragmem.patterns import lazy
 
 MOST_LABEL = 60
@@ -16,7 +16,7 @@ MOST_LINE = 160
 MOST_SKIPPED = 2
 """Lines without a password that are skipped: a name, an empty line."""
 
-_NAMES = tuple(
+_NAMES = with_letters(
     name.encode()
     for name in (
         *PASSWORDS,

@@ -19,7 +19,7 @@ from ragmem.domain.secrets.values import (
     is_strong,
     is_word,
 )
-from ragmem.domain.secrets.words import matches, names_in, places
+from ragmem.domain.secrets.words import matches, names_in, places, with_letters
 from ragmem.patterns import lazy
 
 MIN_VALUE = 8
@@ -161,6 +161,7 @@ _NAMED = {
     b"jwt": "bearer",
 }
 NAMES = tuple(_NAMED)
+_SOUGHT = with_letters(_NAMED)
 
 _TAILS = {
     b"sess": lazy(r"(?i:sess(?:ion)?[_-]?id)"),
@@ -179,7 +180,7 @@ _TAILS = {
 
 def find_assigned_secrets(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
     """Yield the values assigned to names of secrets; `raw` is the text in ASCII, `small` in lower case."""
-    for sought in names_in(small, _NAMED):
+    for sought in names_in(small, _SOUGHT):
         name = _NAMED[sought]
         at = small.find(sought)
         while at >= 0:

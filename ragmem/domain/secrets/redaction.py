@@ -1,5 +1,6 @@
 """Redact secrets in a text: keys, tokens, passwords, and parts marked private."""
 
+import hashlib
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
@@ -145,14 +146,23 @@ def _texts_with_names(part: Any, name: str) -> Iterator[tuple[str, str]]:
 
 def find_secrets(text: str, redactor: Redactor = DEFAULT) -> list[Secret]:
     """Return the secrets of a text in order, without overlaps."""
-    return list(_find_secrets(text, redactor))
+    key = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=32).digest(), redactor
+    found = _known.get(key)
+    if found is None:
+        # Imported late, because some hundred patterns take longer to compile than a help text may.
+        from ragmem.domain.secrets.search import search  # noqa: PLC0415
+
+        found = tuple(search(text, allow=_compile(redactor.allow), extra=_compile(redactor.extra)))
+        if len(_known) >= MOST_KNOWN:
+            _known.clear()
+        if len(found) <= FEW_SECRETS:
+            _known[key] = found
+    return list(found)
 
 
-# A write searches the same text before it is stored, for its names, for its record and in the transaction; an
-# answer searches it for the chunk that matched and for the excerpt.
-@lru_cache(maxsize=64)
-def _find_secrets(text: str, redactor: Redactor) -> tuple[Secret, ...]:
-    # Imported late, because some hundred patterns take longer to compile than a help text may.
-    from ragmem.domain.secrets.search import search  # noqa: PLC0415
+MOST_KNOWN, FEW_SECRETS = 4_000, 8
+"""Texts whose secrets are kept, as places, and the secrets of each at most: some MB; most texts have none."""
 
-    return tuple(search(text, allow=_compile(redactor.allow), extra=_compile(redactor.extra)))
+# By hash, which reveals nothing. A write searches a text before it is stored, for its names, for its record
+# and in the transaction, and answers show the same memories again and again.
+_known: dict[tuple[bytes, Redactor], tuple[Secret, ...]] = {}

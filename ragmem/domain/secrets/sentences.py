@@ -16,7 +16,7 @@ from ragmem.domain.secrets.values import (
     is_safe,
     is_word,
 )
-from ragmem.domain.secrets.words import matches, names_in, places
+from ragmem.domain.secrets.words import matches, names_in, places, with_letters
 from ragmem.patterns import lazy
 
 MIN_PROSE_PASSWORD = 5
@@ -100,10 +100,10 @@ _PAIR = lazy(
 )
 """After `login`: a name and a password."""
 
-_CODE_NAMES = (
+_CODE_NAMES = with_letters(
     b"recovery,backup,licen,activation,product key,serial,2fa,mfa,otp,totp,one-time,security code,unlock,puk,"
-    b"einmal,wiederherstellung,setup key,voucher,registration"
-).split(b",")
+    b"einmal,wiederherstellung,setup key,voucher,registration".split(b",")
+)
 _OTP = frozenset((b"2fa", b"mfa", b"otp", b"totp", b"setup key"))
 _CODE = lazy(
     r"(?i:[a-z]{0,8}(?:[ _-](?:recovery|backup|code|codes|key|keys|number|no\.?|pin|token|secret|password"
@@ -131,9 +131,11 @@ _PIN = lazy(
     r"(?::|=|\uff1a|(?<=[ \t])(?:is|ist|lautet|est|es|è|é|jest|är|er"
     r"|on))[ \t]{0,3}[*\"'`]{0,3}(?P<value>\d{4,8})(?![\w.,:-]\d)"
 )
-_PIN_PLACES = (b"PIN", b"PUK", b"CVV", b"CVC", b"Pin", b"Passcode", b"passcode", b"PASSCODE")
+_PIN_PLACES = with_letters(b"PIN PUK CVV CVC Pin Passcode passcode PASSCODE".split())
 
-_PHRASES = b"mnemonic,seed,recovery,wallet,secret words,secret phrase,backup phrase,bip39,bip-39".split(b",")
+_PHRASES = with_letters(
+    b"mnemonic,seed,recovery,wallet,secret words,secret phrase,backup phrase,bip39,bip-39".split(b",")
+)
 _PHRASE = lazy(
     r"(?i:[\w-]{0,12}(?:[ _-](?:phrases?|words?|seed|mnemonics?|recovery|secret|wallet|key|backup|for|of|my"
     r"|the|our|is|are|was|were"
@@ -195,11 +197,13 @@ def find_prose_secrets(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
 _WEAK = (b"clave ", b"clave:", b"chave ", b"chave:", b"chiave ", b"chiave:", b"klucz ", b"klucz:")
 """Words for a key that may also mean a password."""
 
-_AS = (b"as pw", b"as the pw", b"as pass", b"as the pass", b"as my pw", b"als pw")
-_PASSWORD_NAMES = (
-    *(name.encode() for name in PASSWORDS),
-    *b"pw:,pw is,pw ist,pass is,pass was,pass:,pass ,pw ,mdp".split(b","),
-    *_WEAK,
+_AS = with_letters(b"as pw,as the pw,as pass,as the pass,as my pw,als pw".split(b","))
+_PASSWORD_NAMES = with_letters(
+    (
+        *(name.encode() for name in PASSWORDS),
+        *b"pw:,pw is,pw ist,pass is,pass was,pass:,pass ,pw ,mdp".split(b","),
+        *_WEAK,
+    )
 )
 _WITHIN = frozenset({b"password", b"passwort", b"kennwort", b"senord", b"aloz", b"wachtwoord"})
 
@@ -304,14 +308,18 @@ def is_code(value: str) -> bool:
 def _login_secrets(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
     for name in names_in(small, _LOGIN_NAMES):
         for at in places(small, name, step=len(name)):
-            if not raw[at - 1 : at].isalpha() and (found := _LOGIN.match(text, at + len(name))):
+            before = raw[at - 1 : at]
+            is_path = name.endswith(b"/") and before in {b"/", b"\\"}  # `/home/user/...`
+            if before.isalpha() or is_path:
+                continue
+            if found := _LOGIN.match(text, at + len(name)):
                 value = found["value"].rstrip(_STOPS)
                 if len(value) > MIN_PROSE_PASSWORD and _is_safe_word(value):
                     yield _password_at(found, value)
 
 
 _LOGIN = lazy(r"(?i:[a-z]{0,8}(?:[/ ]{1,3}(?:pass(?:word)?|pw|pwd|passwort|name))?)" + _PAIR.pattern)
-_LOGIN_NAMES = tuple(
+_LOGIN_NAMES = with_letters(
     b"login;logon;log in;logged in;signin;sign in;credential;creds;user/;user /;username/;username "
     b"/;user,;usr/;account:;zugangsdaten;zugang:;anmeld;identifiant;credencial;credenzial;accesso;acesso;acceso;inlog;logowani".split(
         b";"

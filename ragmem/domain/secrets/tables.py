@@ -15,7 +15,7 @@ from ragmem.domain.secrets.values import (
     is_random,
     is_word,
 )
-from ragmem.domain.secrets.words import names_in, places
+from ragmem.domain.secrets.words import names_in, places, with_letters
 from ragmem.patterns import lazy
 
 _ROW_ENDS = ("\n", "\\n", "<tr")
@@ -52,6 +52,7 @@ _NAMES = tuple(
     for name in (*(name for name in PASSWORDS if " " not in name), "mot de passe", "pass", "pw", "secret")
 )
 _KEYS = (b"api key", b"api_key", b"apikey", b"token", b"access key", b"private key", b"secret key")
+_HEADINGS = with_letters(_NAMES + _KEYS)
 
 _HEADING = lazy(
     r"(?:[\w.&/'-]{1,20}[ _/-]{1,3}){0,3}"
@@ -131,7 +132,7 @@ def _of_flat(rows: list[str], at: int, column: int, names: list[str]) -> Iterato
 
 
 def _headings(text: str, raw: bytes, small: bytes) -> Iterator[tuple[int, int, bool]]:
-    for name in names_in(small, _NAMES + _KEYS):
+    for name in names_in(small, _HEADINGS):
         for at in places(small, name, step=len(name)):
             end = at + len(name)
             # A mark or a blank stands on both sides of a heading in its cell.

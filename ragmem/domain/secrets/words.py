@@ -1,6 +1,7 @@
 """Check quickly which words a text lacks."""
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
 
@@ -8,6 +9,22 @@ from ragmem.patterns import lazy
 
 _NO_LETTER = bytes(code if chr(code).isascii() and chr(code).islower() else ord(" ") for code in range(256))
 _RUN = lazy(rb"[a-z]+")
+
+Names = tuple[tuple[bytes, bytes], ...]
+"""Names that are sought, each with its `letters`."""
+
+_BEGINNING = 2
+_BY_BEGINNING: defaultdict[bytes, list[bytes]] = defaultdict(list)
+"""The `letters` that are sought, by their first two."""
+
+_EVERYWHERE: set[bytes] = set()
+"""Those that are shorter, which count as being in each text."""
+
+_PLAIN: set[bytes] = set()
+"""Words without any of them, which most words of most texts are."""
+
+MOST_PLAIN, LONGEST_KEPT = 20_000, 24
+"""Words that are kept, some 2 MB, and their letters at most: no other text has a longer one."""
 
 
 @lru_cache(maxsize=1)
@@ -23,18 +40,45 @@ def word_set(small: bytes) -> frozenset[bytes]:
 
 
 @lru_cache(maxsize=1)
-def vocabulary(small: bytes) -> bytes:
-    """Return each word of a text once; a string whose letters are missing here is not in the text.
+def vocabulary(small: bytes) -> frozenset[bytes]:
+    """Return the `letters` that a text has; a string whose letters are missing here is not in the text."""
+    found = set(_EVERYWHERE)
+    for word in word_set(small) - _PLAIN:
+        runs = _runs_in(word) if len(word) <= LONGEST_KEPT else _runs_in.__wrapped__(word)
+        if runs:
+            found.update(runs)
+        elif len(word) <= LONGEST_KEPT:
+            _PLAIN.add(word)
+    if len(_PLAIN) > MOST_PLAIN:
+        _PLAIN.clear()
+    return frozenset(found)
 
-    It is about seven times shorter than the text.
-    """
-    return b" ".join(word_set(small))
+
+@lru_cache(maxsize=4_096)
+def _runs_in(word: bytes) -> tuple[bytes, ...]:
+    return tuple(
+        run
+        for at in range(len(word) - 1)
+        for run in _BY_BEGINNING.get(word[at : at + _BEGINNING], ())
+        if word.startswith(run, at)
+    )
 
 
 @cache
 def letters(sought: bytes) -> bytes:
-    """Return the longest run of letters of a string, in lower case."""
-    return max(_RUN.findall(sought.lower()), key=len, default=b"")
+    """Return the longest run of letters of a string, in lower case; `vocabulary` tells of it from now on.
+
+    Call it while a module is loaded: what was kept of texts is dropped.
+    """
+    run = max(_RUN.findall(sought.lower()), key=len, default=b"")
+    if len(run) < _BEGINNING:
+        _EVERYWHERE.add(run)
+    elif run not in _BY_BEGINNING[run[:_BEGINNING]]:
+        _BY_BEGINNING[run[:_BEGINNING]].append(run)
+    vocabulary.cache_clear()
+    _runs_in.cache_clear()
+    _PLAIN.clear()
+    return run
 
 
 def places(raw: bytes, sought: bytes, *, step: int = 1) -> Iterator[int]:
@@ -55,13 +99,12 @@ def matches(
                 yield found
 
 
-def names_in(small: bytes, names: Iterable[bytes]) -> list[bytes]:
-    """Return the names that may occur in a text."""
-    words = vocabulary(small)
-    return [name for name, sought in _with_letters(tuple(names)) if sought in words]
-
-
-@lru_cache(maxsize=64)
-def _with_letters(names: tuple[bytes, ...]) -> tuple[tuple[bytes, bytes], ...]:
-    """Return names with their letters; cached as a whole, because each finder always asks for the same."""
+def with_letters(names: Iterable[bytes]) -> Names:
+    """Return names for `names_in`."""
     return tuple((name, letters(name)) for name in names)
+
+
+def names_in(small: bytes, names: Names) -> list[bytes]:
+    """Return the names that may occur in a text."""
+    there = vocabulary(small)
+    return [name for name, sought in names if sought in there]

@@ -145,7 +145,7 @@ def graph_list(
     1 is a chunk about a rare thing that the best seed mentions, with enough of the question's words that this
     seed lacks. Nothing is found if the best seeds have all words of the question or mention nothing.
     """
-    if limit < 1 or not seeds or words.rate is None:
+    if limit < 1 or not seeds or words.find_words is None:
         return []
     # A word that nobody wrote cannot be added.
     every = sum(1 << n for n, share in enumerate(words.frequencies.values()) if share)
@@ -158,7 +158,7 @@ def graph_list(
     pool = [hit.chunk_id for hit in seeds[:POOL]]
     rarest = sorted((name.known for names in named.values() for name in names), key=len)
     beyond = list(dict.fromkeys(chunk for known in rarest for chunk in known if chunk not in pool))[:BEYOND]
-    having = {**words.having, **words.rate(beyond).having}
+    having = {**words.having, **words.find_words(beyond)}
     # What has none of the words that a start lacks adds nothing to it.
     sought = 0
     for hit in first:
@@ -205,7 +205,7 @@ def hop_list(
     lacks. A hit's score is in 0..1. It grows with the cosine that the chunk gains by the new question, so
     what was near to the old one gains nothing. Raises BackendError.
     """
-    if limit < 1 or not seeds or words.rate is None:
+    if limit < 1 or not seeds or words.find_words is None:
         return []
     every = (1 << len(words.frequencies)) - 1
     lacking = {chunk: every & ~has for chunk, has in words.having.items()}
@@ -215,7 +215,7 @@ def hop_list(
     rarest = sorted((name for names in named.values() for name in names), key=lambda name: len(name.chunks))
     chunks = list(dict.fromkeys(chunk for name in rarest for chunk in name.chunks))[:HOP_CHUNKS]
     read = {key: _PassageText(passage) for key, passage in passages(catalog.database, chunks).items()}
-    having = words.rate(read).having
+    having = words.find_words(read)
     best = max(seeds[0].score, 0.0)
     hops: list[tuple[float, Hit, _Name, dict[str, float]]] = []
     for hit in first:

@@ -7,7 +7,6 @@ line through them gives a cosine that means the same as one of the bundled model
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from ragmem.domain.model import Hit
@@ -65,7 +64,7 @@ class ScaledStore:
     def search(self, query: str, *, limit: int, projects: Sequence[str] | None = None) -> list[Hit]:
         """Return the nearest chunks as the store does."""
         found = self._store.search(query, limit=limit, projects=projects)
-        return [replace(hit, score=self._scale(hit.score)) for hit in found]
+        return [hit._replace(score=self._scale(hit.score)) for hit in found]
 
     def similarities(self, *arguments: Any, **options: Any) -> Mapping[str, float]:
         """Return the cosines of chunks as the store does."""

@@ -97,7 +97,18 @@ def rank_chunks(
             best_possible=float(idf.sum() * (K1 + 1)),
             frequencies=dict(zip(terms, (frequencies / total).tolist(), strict=True)),
             rate=rate,
+            find_words=find_words,
         )
+
+    def find_words(also: Iterable[str]) -> dict[str, int]:
+        with database.read() as connection:
+            known = places_of(connection, corpus, also)
+        chunks = np.array(list(known.values()), dtype=np.intp)
+        places, back = np.unique(chunks, return_inverse=True)
+        here = np.zeros((len(matching), len(places)))
+        for row, found in enumerate(matching):
+            _place_frequencies(here[row], places, found)
+        return dict(zip(known, _bits(here > 0)[back].tolist(), strict=True))
 
     return rate(also, best)
 
@@ -206,8 +217,6 @@ def _spoken_for(
         _place_frequencies(here[row], places, found)
     often = np.add.reduceat(here, starts, axis=1)
     occurs = here[:, sought] > 0
-    # A bit for each word: there are at most MAX_TERMS, which 64 bits hold.
-    having = (occurs * (1 << np.arange(len(idf), dtype=np.int64))[:, np.newaxis]).sum(axis=0)
     # Not a product of matrices, whose last digits depend on how many memories there are.
     covered = (shares[:, np.newaxis] * occurs).sum(axis=0)
     firsts = corpus.firsts[memories]
@@ -215,4 +224,15 @@ def _spoken_for(
     damping = K1 * (1 - B + B * lengths / average)
     scores = ((idf * (K1 + 1))[:, np.newaxis] * often / (often + damping)).sum(axis=0)
     coverage = (shares[:, np.newaxis] * (often > 0)).sum(axis=0)
-    return having.tolist(), covered.tolist(), list(zip(scores.tolist(), coverage.tolist(), strict=True))
+    return (
+        _bits(occurs).tolist(),
+        covered.tolist(),
+        list(zip(scores.tolist(), coverage.tolist(), strict=True)),
+    )
+
+
+def _bits(occurs: Array) -> Array:
+    """Return the words of each chunk as a number, given which word (row) occurs in which chunk (column)."""
+    # There are at most MAX_TERMS, which 64 bits hold.
+    bits: Array = (occurs * (1 << np.arange(len(occurs), dtype=np.int64))[:, np.newaxis]).sum(axis=0)
+    return bits

@@ -86,13 +86,15 @@ class Identities:
         self._at: dict[int, tuple[str, str]] = {}
         self._places: dict[str, int] = {}
 
-    def at(self, place: int) -> tuple[str, str] | None:
-        """Return (chunk id, memory id) of the chunk at a place."""
-        return self._at.get(place)
+    def at(self, places: Iterable[int]) -> dict[int, tuple[str, str]]:
+        """Return place -> (chunk id, memory id) of those that were kept."""
+        known = self._at
+        return {place: known[place] for place in places if place in known}
 
-    def place(self, chunk: str) -> int | None:
-        """Return the last place that was kept for a chunk; its memory may have moved since."""
-        return self._places.get(chunk)
+    def places(self, chunks: Iterable[str]) -> dict[str, int]:
+        """Return chunk -> the last place that was kept for it; its memory may have moved since."""
+        known = self._places
+        return {chunk: known[chunk] for chunk in chunks if chunk in known}
 
     def put(self, place: int, chunk: str, memory: str) -> None:
         """Keep the ids of a place; too many make room for new ones all at once."""
@@ -273,15 +275,11 @@ def _concatenate(parts: Sequence[Part], dead: Sequence[bytes], memo: Memo, ident
 
 def places_of(connection: Connection, corpus: Corpus, chunks: Iterable[str]) -> dict[str, int]:
     """Return chunk id -> place of those that are there."""
-    found: dict[str, int] = {}
-    unknown = []
-    for chunk in chunks:
-        place = corpus.identities.place(chunk)
-        if place is not None and corpus.alive[corpus.memory_of[place]]:
-            found[chunk] = place
-        else:
-            unknown.append(chunk)
-    if not unknown:
+    chunks = list(chunks)
+    found = corpus.identities.places(chunks)
+    alive = corpus.alive[corpus.memory_of[list(found.values())]].tolist()
+    found = {chunk: place for (chunk, place), there in zip(found.items(), alive, strict=True) if there}
+    if not (unknown := [chunk for chunk in chunks if chunk not in found]):
         return found
     rows = select_in(
         connection,
@@ -305,8 +303,9 @@ def identities_of(
     connection: Connection, corpus: Corpus, places: Sequence[int]
 ) -> dict[int, tuple[str, str]]:
     """Return place -> (chunk id, memory id); raises StoreDamagedError."""
-    found = {place: ids for place in places if (ids := corpus.identities.at(place)) is not None}
-    unknown = [place for place in places if place not in found]
+    found = corpus.identities.at(places)
+    if not (unknown := [place for place in places if place not in found]):
+        return found
     memories = corpus.memory_of[unknown]
     positions = (np.asarray(unknown, dtype=np.int64) - corpus.firsts[memories]).tolist()
     keys = dict(zip(zip(corpus.numbers[memories].tolist(), positions, strict=True), unknown, strict=True))
@@ -333,7 +332,7 @@ def postings(connection: Connection, corpus: Corpus, terms: Iterable[int]) -> di
     for covered in sorted({covered for covered, _ in known.values()}):
         new = corpus.parts[covered:]
         asked = [term for term, (parts, _) in known.items() if parts == covered]
-        for place, term, chunks, frequencies in _read_postings(connection, new, asked):
+        for place, term, chunks, frequencies in _read_postings(connection, new, asked) if new else ():
             # As numpy indexes, which would convert them at each use.
             pieces[term].append((chunks + np.intp(new[place].base), frequencies.astype(np.float32)))
     found: dict[int, Found] = {}
@@ -365,11 +364,14 @@ def _read_postings(
     sought = np.sort(np.array(terms, dtype="<u8"))
     wanted: list[tuple[int, int, Array]] = []
     for place, part in enumerate(parts):
-        blocks = np.searchsorted(part.header.first_terms, sought, side="right") - 1
-        edges = np.flatnonzero(np.diff(blocks, prepend=-2)).tolist()
-        for start, end in itertools.pairwise([*edges, len(sought)]):
-            if blocks[start] >= 0:
-                wanted.append((place, part.block + int(blocks[start]), sought[start:end]))
+        blocks = np.searchsorted(part.header.first_terms, sought, side="right").tolist()
+        start = 0
+        for block, same in itertools.groupby(blocks):
+            end = start + len(list(same))
+            # Terms before the first block are in none.
+            if block:
+                wanted.append((place, part.block + block - 1, sought[start:end]))
+            start = end
     data = _read(connection, [block for _, block, _ in wanted])
     for place, block, here in wanted:
         if block not in data:

@@ -62,7 +62,8 @@ class LexicalHits:
     of `frequencies` occurs; `memories` has score and coverage for each of their memories, taken as one text,
     `openings` its first chunk. `best_possible` is what a text full of the query's words would reach,
     `frequencies` the share of the searched chunks that have a word of the query. `rate` scores further chunks
-    by the same words, without a new search; None where the query has no word.
+    by the same words, without a new search, and `find_words` returns their `having` alone; None where the
+    query has no word.
     """
 
     hits: list[Hit] = field(default_factory=list)
@@ -74,6 +75,9 @@ class LexicalHits:
     best_possible: float = 0.0
     frequencies: Mapping[str, float] = field(default_factory=dict)
     rate: "Callable[[Iterable[str]], LexicalHits] | None" = field(default=None, compare=False, repr=False)
+    find_words: Callable[[Iterable[str]], Mapping[str, int]] | None = field(
+        default=None, compare=False, repr=False
+    )
 
 
 @lru_cache(maxsize=131_072)

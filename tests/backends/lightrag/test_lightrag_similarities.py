@@ -126,3 +126,16 @@ def test_rows_are_found_by_their_numbers_wherever_they_stand(held, asked, copied
     with mock.patch.object(segments, "COPIED", copied):
         places = segment.places_of(np.array(list(asked), np.int64))
     assert segment.seqs[places].tolist() == sorted(held & asked)
+
+
+def test_what_another_process_has_removed_or_put_since_is_known(database, vectors):
+    index, keys = VectorIndex(database), ["user-0", "user-9999"]
+    assert index.search("chunks", MODEL, vectors[0], limit=1)[0].id == "user-0"
+    assert index.similarities(MODEL, vectors[0], keys).keys() == {"user-0"}
+    other = SQLiteDatabase(database.home)
+    with other.write() as connection:
+        connection.execute("DELETE FROM store_vectors WHERE id = 'user-0'")
+    add(other, vectors[:1], start=9999)
+    other.close()
+    assert index.similarities(MODEL, vectors[0], keys).keys() == {"user-9999"}
+    assert index.search("chunks", MODEL, vectors[0], limit=1)[0].id == "user-9999"

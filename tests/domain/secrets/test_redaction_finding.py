@@ -9,9 +9,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ragmem.domain.secrets.names import NAMES
-from ragmem.domain.secrets.redaction import DEFAULT, find_secrets
+from ragmem.domain.secrets.redaction import DEFAULT, Redactor, find_secrets
 from ragmem.domain.secrets.token_formats import RUN, TOKEN_FORMATS, find_known_formats
 from ragmem.domain.secrets.values import has_mixed_characters, is_placeholder
+from ragmem.domain.secrets.words import names_in, with_letters
 from ragmem.inbox.redaction import may_hold_a_secret
 from tests.domain.secrets.test_redaction import ASSIGNED, HEX, KEYS, STAY, made
 
@@ -118,6 +119,8 @@ def test_a_secret_is_found_in_every_dress(text, secret, around):
 @pytest.mark.parametrize(
     "text",
     [
+        "The code is in /home/user/dev/TidePool1Shell.",
+        r"cd C:\Users\user/work/Harbour2Board",
         '"sessionId":"agent-a0ad4f44468bdf20d"',
         '"session_id": "123e4567-e89b-12d3-a456-426614174000"',
         "CACHE_KEY=9f86d081884c7d659a2feaa0c55ad015a3bf4f1b",
@@ -247,3 +250,26 @@ def test_nothing_changes_but_the_secrets_themselves(name, before, after):
         assert text[at : one.start] in told
         at = one.end
     assert told.endswith(text[at:])
+
+
+LETTERS = [*string.ascii_letters, *" _-.:=\n0", "é", *(name.decode() for name in NAMES)]
+
+
+@given(parts=st.lists(st.sampled_from(LETTERS), max_size=40))
+def test_a_name_that_a_text_has_is_never_ruled_out(parts):
+    small = "".join(parts).encode("ascii", "replace").lower()
+    assert set(names_in(small, with_letters(NAMES))) >= {name for name in NAMES if name in small}
+
+
+def test_a_name_that_is_sought_later_is_found_in_a_text_that_was_searched_before():
+    small = b"the xyzzyplugh is here"
+    assert names_in(small, with_letters([b"password"])) == []
+    assert names_in(small, with_letters([b"xyzzy", b"the xyzzy"])) == [b"xyzzy", b"the xyzzy"]
+
+
+def test_what_one_home_allows_is_a_secret_in_another():
+    text = f"password: {PASSWORD}"
+    lenient = Redactor(allow=("Winter.*",))
+    assert [redactor.redact(text)[1] for redactor in (DEFAULT, lenient, DEFAULT)] == [1, 0, 1]
+    assert Redactor(extra=("swordfish",)).redact("a swordfish")[1] == 1
+    assert DEFAULT.redact("a swordfish")[1] == 0

@@ -210,6 +210,14 @@ def test_chunks_that_were_asked_for_are_scored_beside_the_hits(filled):
     assert 0 < hit.score < result.best_possible
 
 
+def test_the_words_of_further_chunks_are_told_without_a_search(filled):
+    chunks = [search(filled.database, word, limit=1).hits[0].chunk_id for word in ("leak", "cafe", "wal")]
+    result = search(filled.database, "wal pool leak", limit=1)
+    assert result.find_words is not None
+    assert result.find_words([*chunks, "unknown"]) == {chunks[0]: 0b110, chunks[1]: 0, chunks[2]: 0b001}
+    assert result.find_words([]) == {}
+
+
 def test_a_memory_that_has_all_words_somewhere_is_covered_as_one_text(catalog, make):
     filler = "nothing of it here. " * 5
     catalog.memories.accept(

@@ -25,6 +25,7 @@ from ragmem.backends.lightrag.vectors.segments import (
     scores_of,
 )
 from ragmem.errors import BackendError
+from ragmem.storage.memories.read_cache import ReadCache
 from ragmem.storage.sql.batches import batches, marks, padded
 from ragmem.storage.sql.sqlite import SQLiteDatabase
 
@@ -45,6 +46,9 @@ _TOLERANCE = 1e-3
 
 _MOST_KNOWN = 50_000
 """Rows whose fields are kept: some 15 MB."""
+
+_MOST_SEEN = 20_000
+"""Chunks of which a thread keeps the rows: some 5 MB."""
 
 Row = tuple[str, str, str, str, int]
 """Id, workspace, subject, object and moment of a row."""
@@ -89,6 +93,18 @@ class _View:
         return max(self.mapped.last, self.recent[-1].last if self.recent else 0)
 
 
+@dataclass(slots=True)
+class _Seen:
+    """What a thread has read since anything was written.
+
+    `seqs` are rows that are there, `chunks` has the rows of chunks, `views` those that have all rows.
+    """
+
+    seqs: set[int] = field(default_factory=set)
+    chunks: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    views: dict[Group, _View] = field(default_factory=dict)
+
+
 class VectorIndex:
     """Search in the vectors of one home; safe to use from several threads."""
 
@@ -97,6 +113,7 @@ class VectorIndex:
         self._views: dict[Group, _View] = {}
         self._sidecars: dict[Group, Sidecar] = {}
         self._guard = threading.Lock()
+        self._seen = ReadCache(database, _Seen)
 
     def search(
         self,
@@ -137,8 +154,7 @@ class VectorIndex:
         """Return chunk id -> cosine of those of the chunks that have a vector of this model."""
         if not chunk_ids:
             return {}
-        with self._database.read() as connection:
-            ids = reads.vectors_of_chunks(connection, chunk_ids)
+        ids = self._rows_of(chunk_ids)
         group = Group(names.CHUNKS, model, len(query))
         try:
             return self._similarities(group, query, ids, workspaces)
@@ -146,6 +162,18 @@ class VectorIndex:
             with self._guard:
                 self._distrust(group)
             return self._similarities(group, query, ids, workspaces)
+
+    def _rows_of(self, chunk_ids: Sequence[str]) -> dict[int, str]:
+        """Return sequence number -> chunk of the rows of these chunks, of any model."""
+        with self._database.read() as connection:
+            known = self._seen.value().chunks
+            if len(known) > _MOST_SEEN:
+                known.clear()
+            if unknown := [chunk for chunk in chunk_ids if chunk not in known]:
+                known.update(dict.fromkeys(unknown, ()))
+                for seq, chunk in reads.vectors_of_chunks(connection, unknown).items():
+                    known[chunk] = (*known[chunk], seq)
+        return {seq: chunk for chunk in chunk_ids for seq in known[chunk]}
 
     def _similarities(
         self,
@@ -227,8 +255,8 @@ class VectorIndex:
         rows: dict[int, Row] = {}
         scales: list[float] = []
         codes: list[bytes] = []
-        there: set[int] = set()
         with self._database.read() as connection:
+            seen = self._seen.value().seqs
             for part in map(padded, batches(seq for seq in near if seq not in known)):
                 for seq, key, workspace, subject, other, created, scale, vector in connection.execute(
                     "SELECT seq, id, workspace, subject, object, created, scale, vector"
@@ -239,8 +267,8 @@ class VectorIndex:
                     rows[seq] = (key, workspace, subject, other, created)
                     scales.append(scale)
                     codes.append(vector)
-            for part in map(padded, batches(seq for seq in near if seq in known)):
-                there.update(
+            for part in map(padded, batches(seq for seq in near if seq in known and seq not in seen)):
+                seen.update(
                     seq
                     for (seq,) in connection.execute(
                         f"SELECT seq FROM store_vectors WHERE seq IN ({marks(part)})", part
@@ -251,7 +279,8 @@ class VectorIndex:
             abs(score - near[seq]) <= _TOLERANCE for seq, score in zip(rows, exact, strict=True)
         ):
             return None
-        rows |= {seq: known[seq] for seq in there}
+        seen.update(rows)
+        rows |= {seq: known[seq] for seq in near if seq in known and seq in seen}
         # The number of an uncommitted row may become that of another one.
         if not self._database.is_writing:
             if len(known) > _MOST_KNOWN:
@@ -277,17 +306,17 @@ class VectorIndex:
 
     def _view(self, group: Group, *, until: int | None = None) -> _View:
         """Return a view with all rows that this connection sees, or with those up to a sequence number."""
-        sidecar = self._sidecars.get(group)
-        if sidecar is None:
-            sidecar = self._sidecars[group] = group.sidecar(self._database)
-        view = self._views.get(group)
+        sidecar, view = self._sidecar(group), self._views.get(group)
         database = self._database.identity
         # In a restored database, known numbers may have other vectors.
         known = view is not None and view.database in (database, ())
+        if view is not None and known and until is not None and until <= view.last:
+            return view
         if view is None or not known or (len(view.mapped) and sidecar.identity() != view.identity):
             view = self._views[group] = self._open(sidecar, group)
         view.database = database
-        if until is not None and until <= view.last:
+        seen = self._seen.value().views
+        if seen.get(group) is view or (until is not None and until <= view.last):
             return view
         if self._database.is_writing:
             # Uncommitted rows must reach neither the view nor the files.
@@ -304,7 +333,13 @@ class VectorIndex:
             view.recent.append(from_rows(rows, group.dimensions))
             if len(view.recent) > _MAX_SEGMENTS:
                 view.recent = [join(view.recent)]
+        seen[group] = view
         return view
+
+    def _sidecar(self, group: Group) -> Sidecar:
+        if group not in self._sidecars:
+            self._sidecars[group] = group.sidecar(self._database)
+        return self._sidecars[group]
 
     def _open(self, sidecar: Sidecar, group: Group) -> _View:
         """Return a view of the existing files.

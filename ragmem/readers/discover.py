@@ -4,6 +4,7 @@ import errno
 import os
 import re
 import stat
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from fnmatch import translate
@@ -104,9 +105,12 @@ def discover(
             search(root, parts, bound, repository=True)
     files = _unique_files(found, skipped)
     folders = [path for path, reason in skipped.items() if reason == FOLDER]
+    names = sorted(map(str, files)) if folders else []
     for folder in folders:
         # Some rules are a file in one repository and a folder in the next, so that two globs name them.
-        if any(path.is_relative_to(folder) for path in files):
+        beginning = f"{folder}{os.sep}"
+        at = bisect_left(names, beginning)
+        if at < len(names) and names[at].startswith(beginning):
             del skipped[folder]
     left = tuple(SkippedPath(path, skipped[path], path in outward) for path in sorted(skipped))
     return Discovery(tuple(sorted(files)), left, budget.spent)

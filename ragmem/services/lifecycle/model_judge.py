@@ -6,7 +6,7 @@ marked, a worthless one is archived only where the judge tends to the same, and 
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC
 from pathlib import Path
 
@@ -160,9 +160,7 @@ class _ModelJudge:
     writer: Writer
     policy: LifecyclePolicy
     progress: Progress
-
-    def __post_init__(self) -> None:
-        self.faults: list[str] = []
+    faults: list[str] = field(default_factory=list)
 
     def compare(self, asked: Comparison) -> dict[str, Item] | None:
         """Return older memory -> its mark; None where the answer is unusable."""

@@ -5,10 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from ragmem.api.memory import Ragmem
-from ragmem.backends.fake import FakeModels
 from ragmem.domain.model import Draft, Scope
-from ragmem.domain.model.lifecycle import Connection
 from ragmem.errors import BackendError
 from ragmem.services.doctor.invariants import violations
 
@@ -46,21 +43,12 @@ def said(text, title="Damper motor"):
 
 
 @pytest.fixture
-def opened(tmp_path, monkeypatch):
+def opened(open_with_model, connect_all):
     """Return a function that stores connected memories of sessions, with a model that gives one answer."""
-    memories = []
 
     def open_with(answer, by="llm", sessions=("s1", "s1", "s1")):
-        environ = {
-            "RAGMEM_HOME": str(tmp_path / "ragmem"),
-            "RAGMEM_MODELS_BACKEND": "fake",
-            "RAGMEM_STORE_BACKEND": "fake",
-            "RAGMEM_LIFECYCLE_MERGE_BY": by,
-        }
-        plain = Ragmem.open(environ=environ, home=tmp_path, cwd=tmp_path)
         model = Writes(answer)
-        memory = Ragmem(plain.settings, home=tmp_path, cwd=tmp_path, models=FakeModels(model))
-        memories.append(memory)
+        memory = open_with_model(model, RAGMEM_LIFECYCLE_MERGE_BY=by)
         stored = memory.ingest(
             [
                 Draft(
@@ -76,15 +64,11 @@ def opened(tmp_path, monkeypatch):
             ],
             rule="off",
         )
-        ids = sorted(one.id for one in stored)
-        links = [Connection(one, other, 0.8, 0.8, 0.8) for one in ids for other in ids if one < other]
-        monkeypatch.setattr("ragmem.services.lifecycle.plan._connect_memories", lambda *_, **__: ({}, ""))
-        monkeypatch.setattr(memory.catalog.connections, "of", lambda *_: links)
-        return memory, model, set(ids)
+        ids = {one.id for one in stored}
+        connect_all(memory, ids)
+        return memory, model, ids
 
-    yield open_with
-    for memory in memories:
-        memory.close()
+    return open_with
 
 
 def test_a_model_writes_a_text_beside_the_memories_and_undo_takes_it_out(opened):

@@ -5,10 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from ragmem.api.memory import Ragmem
-from ragmem.backends.fake import FakeModels
 from ragmem.domain.model import Draft, Scope
-from ragmem.domain.model.lifecycle import Connection
 from ragmem.errors import BackendError
 from ragmem.services.doctor.invariants import violations
 
@@ -43,21 +40,11 @@ class Judges:
 
 
 @pytest.fixture
-def opened(tmp_path, monkeypatch):
+def opened(open_with_model, connect_all):
     """Return a function that stores notes, all connected with each other, and opens them with a model."""
-    memories = []
 
     def open_with(model, *, by="llm", notes=(OLD, OTHER, NEW), connected=True, **variables):
-        environ = {
-            "RAGMEM_HOME": str(tmp_path / "ragmem"),
-            "RAGMEM_MODELS_BACKEND": "fake",
-            "RAGMEM_STORE_BACKEND": "fake",
-            "RAGMEM_LIFECYCLE_JUDGE_BY": by,
-            **variables,
-        }
-        plain = Ragmem.open(environ=environ, home=tmp_path, cwd=tmp_path)
-        memory = Ragmem(plain.settings, home=tmp_path, cwd=tmp_path, models=FakeModels(model))
-        memories.append(memory)
+        memory = open_with_model(model, RAGMEM_LIFECYCLE_JUDGE_BY=by, **variables)
         stored = memory.ingest(
             [
                 Draft(
@@ -72,15 +59,10 @@ def opened(tmp_path, monkeypatch):
             ],
             rule="off",
         )
-        ids = sorted(one.id for one in stored)
-        links = [Connection(one, other, 0.8, 0.8, 0.8) for one in ids for other in ids if one < other]
-        monkeypatch.setattr("ragmem.services.lifecycle.plan._connect_memories", lambda *_, **__: ({}, ""))
-        monkeypatch.setattr(memory.catalog.connections, "of", lambda *_: links if connected else [])
+        connect_all(memory, [one.id for one in stored] if connected else [])
         return memory, {note: one.id for note, one in zip(notes, stored, strict=True)}
 
-    yield open_with
-    for memory in memories:
-        memory.close()
+    return open_with
 
 
 def test_the_model_marks_what_a_newer_memory_makes_untrue_and_undo_takes_it_back(opened):

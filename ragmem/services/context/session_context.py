@@ -1,13 +1,17 @@
 """The context for a task: knowledge for it, rules, problems, patterns, and last sessions."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, islice
 
-from ragmem.domain.model import EPISODES, UNASSIGNED, USER, Category, Kind, Match, Memory
+from ragmem.domain.lifecycle.connections import CONNECTED
+from ragmem.domain.model import EPISODES, UNASSIGNED, USER, Category, Kind, Match, Memory, State
+from ragmem.domain.model.document_place import is_of_document
 from ragmem.domain.records.record_types import RecordType
 from ragmem.domain.records.records import type_of
 from ragmem.domain.secrets.redaction import Redactor
+from ragmem.domain.text.excerpts import estimate_tokens
+from ragmem.services.connections.connection_list import connected_memories
 from ragmem.services.context.context import (
     Context,
     Selection,
@@ -19,7 +23,7 @@ from ragmem.services.context.context import (
     header,
     last_line,
 )
-from ragmem.services.context.excerpt import Excerpt
+from ragmem.services.context.excerpt import MAX_TITLE, Excerpt
 from ragmem.services.retrieval.query import Answer, Question
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.lifecycle.recent import MemoryFilter, latest
@@ -33,6 +37,15 @@ NEAR = 0.12
 
 AMONG_NEAR = 0.6
 """Minimum share of the best score for other memories if none answers, and for records to come first."""
+
+CARD = 0.08
+"""Maximum share of the room for a topic card."""
+
+CLUSTER = 3
+"""Minimum memories of a topic, as for the cards of `inspect lifecycle` by default."""
+
+MOST_LINES = 5
+"""Maximum memories on a topic card."""
 
 LEAD_TOKENS = 120
 """Maximum tokens of each memory in the first round: several are shown before one is shown whole."""
@@ -93,21 +106,27 @@ def session_context(
 
     It has answers to the task, standing decisions and preferences, problems with their fixes, patterns, and
     the last sessions of these projects. Each section has its share of the space, and the others get unused
-    space in their order. The same memory and task give the same block; it is empty without any memory.
+    space in their order. If there is room, a topic card lists what is connected with the best answer. The
+    same memory and task give the same block; it is empty without any memory.
     """
     chosen = _for_task(catalog, ask, task.strip(), projects, home)
     parts = [(part, excerpts[: part.most]) for part, excerpts in chosen if excerpts]
     found = sum(len(excerpts) for _, excerpts in parts)
     if not found:
         return Context()
-    return build_within(SizeLimit.of(tokens, max_chars), lambda limits: _context(parts, found, limits))
+    topic = _topic(catalog, parts[0][1][0].memory)
+    return build_within(SizeLimit.of(tokens, max_chars), lambda limits: _context(parts, topic, found, limits))
 
 
-def _context(parts: Sequence[tuple[Section, list[Excerpt]]], found: int, limits: SizeLimit) -> Context:
+def _context(
+    parts: Sequence[tuple[Section, list[Excerpt]]], topic: Mapping[str, str], found: int, limits: SizeLimit
+) -> Context:
     room = limits.less(header()).less(footer(last_line(found, found)))
     for part, _ in parts:
         room = room.less(_heading(part))
-    filled = _share_out(parts, room)
+    centre = parts[0][1][0].memory
+    card = _topic_card(centre, topic.values(), room.share(CARD))
+    filled = _share_out(parts, room.less(card))
     body, memories, sizes = [], [], []
     for (part, _), shown in zip(parts, filled, strict=True):
         if shown.parts:
@@ -115,9 +134,45 @@ def _context(parts: Sequence[tuple[Section, list[Excerpt]]], found: int, limits:
             body += [shown.text(identifier) for identifier in shown.parts]
             memories += [excerpt.memory for excerpt in shown.excerpts.values()]
             sizes += [shown.size(identifier) for identifier in shown.excerpts]
+    told = {memory.id for memory in memories}
+    if centre.id in told:
+        lines = (line for key, line in topic.items() if key not in told)
+        body.append(_topic_card(centre, lines, SizeLimit(estimate_tokens(card), len(card))))
     left = found - len(memories)
     text = frame(body, last_line(left, found)) if memories else ""
     return Context(text, tuple(memories), left, tuple(sizes))
+
+
+def _topic(catalog: Catalog, centre: Memory) -> dict[str, str]:
+    """Return id -> a line of each memory that is connected with a memory, strongest first.
+
+    A topic has at least CLUSTER memories.
+
+    Pages of documents are connected by their making, and what is superseded or withheld is not told.
+    """
+    found = {
+        one.memory.id: one.memory
+        for one in connected_memories(catalog, centre.id)
+        if one.connection.strength >= CONNECTED
+        and one.memory.state is State.INDEXED
+        and not is_of_document(one.memory.metadata)
+    }
+    untrue = {*catalog.supersessions.in_force(found), *catalog.approvals.withheld_ids()}
+    return {
+        key: f"- [{one.short_id}] {one.event_time:%Y-%m-%d} "
+        f"{' '.join(catalog.redactor.redact(one.title or one.uri)[0].split())[:MAX_TITLE]}\n"
+        for key, one in found.items()
+        if key not in untrue and len(found) >= CLUSTER - 1
+    }
+
+
+def _topic_card(centre: Memory, lines: Iterable[str], limits: SizeLimit) -> str:
+    """Return the card of what is connected with a memory, as many lines as have room; "" for none."""
+    card, count = f"\n## Connected with {centre.short_id}\n\n", 0
+    for line in islice(lines, MOST_LINES):
+        if limits.holds(estimate_tokens(card + line), len(card + line)):
+            card, count = card + line, count + 1
+    return card if count else ""
 
 
 def _for_task(

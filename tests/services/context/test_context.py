@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from ragmem.api.memory import Ragmem
 from ragmem.domain.injection.memory_frame import CLOSING, OPENING
+from ragmem.domain.lifecycle.connections import Scale
 from ragmem.domain.model import Category, Chunk, Draft, Kind, Match, Memory, Scope
 from ragmem.domain.secrets.redaction import DEFAULT
 from ragmem.domain.text.excerpts import estimate_tokens
@@ -427,3 +428,36 @@ def test_what_was_recorded_as_such_stands_first_in_its_part(memory):
     assert first["Problems met before"] == trap[:12]
     assert first["Patterns that work here"] == way[:12]
     assert first["Sessions: the nearest, then the last"] == insight[:12]
+
+
+@pytest.mark.parametrize("connected", [2, 3])
+def test_a_task_is_told_what_is_connected_with_the_best_answer_and_has_no_room(open_memory, connected):
+    memory = open_memory()
+    texts = [
+        f"The pool leaks a cursor when the importer of berth {name} closes late. "
+        + " ".join(f"Step {number} of {name} counts {number} crates." for number in range(300))
+        for name in ("aft", "bow", "crew")[:connected]
+    ]
+    pool = [
+        Draft("memory", f"/n/pool{number}", text, title=f"Pool {number}", event_time=NOW - timedelta(number))
+        for number, text in enumerate(texts)
+    ]
+    more = [
+        Draft("memory", f"/n/z{number}", f"Zebra {number} ate {number * 7} apples.", event_time=NOW)
+        for number in range(12)
+    ]
+    pools = {one.id[:12] for one in memory.ingest([*pool, *more])[:connected]}
+    task = "the pool leaks a cursor when the importer of berth aft closes late"
+    assert "Connected with" not in memory.session_context(task, everywhere=True, at=NOW).text
+    memory.catalog.connections.keep_scale("fake-hash", Scale(0.1, 0.6, 25, 100), now=NOW, anew=False)
+    memory.gc.plan()
+    block = memory.session_context(task, everywhere=True, tokens=700, at=NOW)
+    assert block.tokens <= 700
+    _, _, card = block.text.partition("## Connected with ")
+    assert bool(card) == (connected == 3)
+    if card:
+        told = {one.short_id for one in block.memories}
+        assert card[:12] in pools & told
+        listed = {one for one in pools if f"- [{one}] " in card}
+        assert listed
+        assert listed <= pools - told

@@ -190,7 +190,7 @@ def ingest(
                 )
                 for draft in drafts
             ]
-            shapes = [_shape(item, memory.redactor, change="dry run") for item in rows]
+            shapes = [_shape(item, memory.redactor, change="dry run", explain=explain) for item in rows]
         else:
             with Bar(quiet=quiet or as_json or len(drafts) < 10) as bar:
                 rejected: list[Refusal] = []
@@ -222,11 +222,14 @@ def ingest(
     return EXIT_FAILED if problems else EXIT_OK
 
 
-def _shape(item: "ClassifiedMemory", redactor: Redactor, *, change: str, **more: str) -> dict[str, Any]:
+def _shape(
+    item: "ClassifiedMemory", redactor: Redactor, *, change: str, explain: bool = False, **more: str
+) -> dict[str, Any]:
     from ragmem.services.retrieval.shapes import memory_shape
 
     shape = memory_shape(item.memory, redactor=redactor)
-    return {**shape, "change": change, "because": item.signal.reason, **more}
+    because = item.explain(redactor) if explain else item.signal.reason
+    return {**shape, "change": change, "because": because, **more}
 
 
 def _check_paths(paths: list[str], *, explain: bool, dry_run: bool, titled: bool) -> list[str]:

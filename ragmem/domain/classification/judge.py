@@ -18,6 +18,7 @@ from pathlib import Path
 from ragmem.domain.classification.kinds import kind_scores
 from ragmem.domain.classification.protection import hint_counts
 from ragmem.domain.model import Category, Kind, Tier
+from ragmem.domain.text.blocks import lines, statements
 from ragmem.domain.text.language import ENGLISH, detect, function_words
 from ragmem.domain.text.turns import turns
 from ragmem.domain.text.words import fold_words
@@ -325,19 +326,18 @@ def _share_of_common(said: set[str], words: frozenset[str]) -> float:
 
 def _judge_part(text: str, source: str, role: str, weights: Weights) -> Verdict:
     logits = list(weights.bias)
-    shares: dict[str, float] = {}
-    for name, value in present(text, weights.words, source=source, role=role).items():
+    found = present(text, weights.words, source=source, role=role)
+    for name, value in found.items():
         row = weights.values.get(name)
         if row is not None and value:
             for place, weight in enumerate(row):
                 logits[place] += weight * value
-            shares[name] = value * (max(row[:DISCARD]) - row[DISCARD])
     result = {}
     start = 0
     for head, classes in HEADS.items():
         result[head] = dict(zip(classes, softmax(logits[start : start + len(classes)]), strict=True))
         start += len(classes)
-    return Verdict(result, reason=_explain(shares), shares=weights.shares)
+    return Verdict(result, reason=_explain(_shares(found, weights)), shares=weights.shares)
 
 
 def _explain(shares: Mapping[str, float]) -> str:
@@ -347,6 +347,32 @@ def _explain(shares: Mapping[str, float]) -> str:
     speaks_for = [name for name in ranked[::-1][:SHOWN] if shares[name] > 0]
     parts = (("for it", speaks_for), ("against it", against))
     return "; ".join(f"{label}: {', '.join(names)}" for label, names in parts if names)
+
+
+def telling_sentences(text: str, *, source: str = "") -> tuple[str, str]:
+    """Return the sentence that speaks most for keeping a text, and the one that speaks most against it.
+
+    Of the part that decides, by the weights of the words and cues in each sentence; "" where none speaks for
+    or against it. Takes as long as two judgements.
+    """
+    weights = load_weights()
+    kind = SOURCES.get(source, "")
+    judged = [(_judge_part(part, kind, role, weights).discard, part) for role, part in windows(text)[0]]
+    _, part = min(judged)
+    scores = {"": 0.0}
+    for line in lines(part, 0, len(part)):
+        for begin, end in statements(part, *line):
+            found = _shares(present(part[begin:end], weights.words), weights)
+            # The form and the source are those of the whole text.
+            telling = (share for name, share in found.items() if name.startswith(("cue", "word")))
+            scores[part[begin:end]] = sum(telling)
+    return max(scores, key=lambda one: scores[one]), min(scores, key=lambda one: scores[one])
+
+
+def _shares(values: Mapping[str, float], weights: Weights) -> dict[str, float]:
+    """Return how much each input speaks against calling a text worthless."""
+    rows = ((name, value, weights.values.get(name)) for name, value in values.items())
+    return {name: value * (max(row[:DISCARD]) - row[DISCARD]) for name, value, row in rows if row and value}
 
 
 def present(text: str, words: frozenset[str], *, source: str = "", role: str = "") -> dict[str, float]:

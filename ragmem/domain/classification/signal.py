@@ -38,12 +38,13 @@ _NUMBERS = ("no marker", "one marker", "two markers", "three or more markers")
 class Signal:
     """The tier of a text, and one line that explains it.
 
-    By the classic rule `markers` are the markers in it, in the order of MARKERS.
+    By the classic rule `markers` are the markers in it, in the order of MARKERS. `judged`: by the judge.
     """
 
     tier: Tier
     markers: tuple[str, ...]
     reason: str
+    judged: bool = False
 
 
 def classify(
@@ -114,8 +115,8 @@ def classify_by_judge(text: str, verdict: Verdict, *, protected: bool = False, s
     if verdict.discard > 0.5:
         kept_by = kept_by or reason_to_keep(verdict)
         tier = Tier.SUMMARIZE if kept_by else Tier.DISCARD
-        return Signal(tier, (), "; ".join(filter(None, (told, kept_by, verdict.reason))))
-    return Signal(tier, (), "; ".join(filter(None, (told, verdict.reason))))
+        return Signal(tier, (), "; ".join(filter(None, (told, kept_by, verdict.reason))), judged=True)
+    return Signal(tier, (), "; ".join(filter(None, (told, verdict.reason))), judged=True)
 
 
 def is_noise(text: str, *, source: str = "") -> bool:

@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from ragmem.config.settings import ChunkingSettings, SignalRule
-from ragmem.domain.classification.judge import Verdict, judge
+from ragmem.domain.classification.judge import Verdict, judge, telling_sentences
 from ragmem.domain.classification.protection import is_protected
 from ragmem.domain.classification.signal import Signal, classify
 from ragmem.domain.classification.summary import summarize
@@ -24,6 +24,10 @@ def rules_version(redactor: Redactor) -> str:
     return f"{RULES_VERSION} {redactor.stored} {[list(redactor.allow), list(redactor.extra)]}"
 
 
+QUOTED = 120
+"""Maximum characters of a sentence in an explanation."""
+
+
 @dataclass(frozen=True, slots=True)
 class ClassifiedMemory:
     """A memory with its chunks, and the signal that decided its tier."""
@@ -35,6 +39,19 @@ class ClassifiedMemory:
     """Whether the source has a date; otherwise the event time is when we first saw it."""
     is_left_out: bool = False
     """Whether the classic rule discards it: seed stores nothing of it."""
+
+    def explain(self, redactor: Redactor) -> str:
+        """Return the reason with the sentences that moved the judge most."""
+        if not self.signal.judged:
+            return self.signal.reason
+        found = telling_sentences(redactor.redact(self.memory.text)[0], source=self.memory.source)
+        labels = ("sentence for it", "sentence against it")
+        told = [
+            f'{label}: "{" ".join(one.split())[:QUOTED]}"'
+            for label, one in zip(labels, found, strict=True)
+            if one
+        ]
+        return "; ".join((self.signal.reason, *told))
 
 
 def classify_draft(

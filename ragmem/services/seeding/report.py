@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Self
 
 from ragmem.domain.model import Memory, Tier
+from ragmem.domain.secrets.redaction import Redactor
 from ragmem.readers.discover import SkippedPath
 from ragmem.readers.files import show
 from ragmem.services.entities.extraction import ExtractionReport
@@ -61,8 +62,8 @@ class Decision:
     kind: str
 
     @classmethod
-    def of(cls, item: ClassifiedMemory, change: Change) -> Self:
-        """Return the decision about a classified draft and its change."""
+    def of(cls, item: ClassifiedMemory, change: Change, redactor: Redactor | None = None) -> Self:
+        """Return the decision about a draft and its change; with a redactor it quotes sentences."""
         memory = item.memory
         return cls(
             memory.source,
@@ -71,7 +72,7 @@ class Decision:
             memory.id,
             change,
             memory.tier,
-            item.signal.reason,
+            item.explain(redactor) if redactor else item.signal.reason,
             memory.kind.value,
         )
 
@@ -125,7 +126,13 @@ class SeedReport:
     """What a seed of all sources saw and did not read."""
     cut: str = ""
     """Why there may be more repositories than were found; empty if all were."""
+    quotes: Redactor | None = None
+    """What hides secrets of the sentences that decisions quote; None: they quote none."""
     _rejected: set[str] = field(default_factory=set)
+
+    def decide(self, item: ClassifiedMemory, change: Change) -> None:
+        """Record the decision about a draft."""
+        self.decisions.append(Decision.of(item, change, self.quotes))
 
     def skip(self, tally: Tally, left_out: Iterable[SkippedPath]) -> None:
         """Report the paths of a source that seed skips; a link that leads outside is not a failure."""

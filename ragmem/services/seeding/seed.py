@@ -30,7 +30,7 @@ from ragmem.services.processes.refusals import Refusal
 from ragmem.services.projects.placement import named_projects, place_drafts
 from ragmem.services.seeding.files import SeenFiles
 from ragmem.services.seeding.removed_pages import RemovedPages
-from ragmem.services.seeding.report import Decision, Problem, SeedReport, Tally
+from ragmem.services.seeding.report import Problem, SeedReport, Tally
 from ragmem.services.seeding.transcripts import TranscriptSeeder
 from ragmem.services.seeding.unread import find_unread
 from ragmem.services.seeding.writer import Writer
@@ -74,7 +74,7 @@ def seed(
     """
     began = time.perf_counter()
     chosen = select_sources(settings, sources)
-    report = SeedReport(dry_run=dry_run)
+    report = SeedReport(dry_run=dry_run, quotes=catalog.redactor if explain else None)
     projects = project_finder(catalog, home=home)
     repositories = RepositoryFinder(home, settings)
     streams = TranscriptSeeder(
@@ -356,5 +356,5 @@ def _count(
         change: Change = "unchanged" if item.is_left_out and compared == "new" else compared
         report.count(tally, item, change)
         counts[memory.tier.value] = counts.get(memory.tier.value, 0) + 1
-        report.decisions.append(Decision.of(item, change))
+        report.decide(item, change)
     return counts

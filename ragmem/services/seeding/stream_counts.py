@@ -4,7 +4,7 @@ from dataclasses import KW_ONLY, dataclass, field
 
 from ragmem.services.ingestion.classify import ClassifiedMemory
 from ragmem.services.ingestion.ingest import Change
-from ragmem.services.seeding.report import Decision, Problem, SeedReport, StreamReport, Tally
+from ragmem.services.seeding.report import Problem, SeedReport, StreamReport, Tally
 from ragmem.services.transcripts.writer import CaptureObserver, CaptureResult
 
 UNKNOWN_FORMAT = "no transcript"
@@ -25,7 +25,7 @@ class CountObserver(CaptureObserver):
         """Count an exchange, and record the decision for `--explain`."""
         self.report.count(self.tally, item, change)
         if self.explain and self.report.dry_run:
-            self.report.decisions.append(Decision.of(item, change))
+            self.report.decide(item, change)
 
 
 def add_result(done: CaptureResult, tally: Tally, report: SeedReport, streamed: StreamReport) -> None:

@@ -11,6 +11,7 @@ from ragmem.domain.classification.judge import (
     inputs,
     judge,
     load_weights,
+    telling_sentences,
     windows,
 )
 from ragmem.domain.classification.signal import CERTAIN, KEPT_SOURCES, classify, is_noise
@@ -134,3 +135,16 @@ def test_the_kind_and_the_category_are_the_most_probable_ones(text, kind, catego
 
 def test_a_protected_text_is_kept():
     assert classify(CHATTER, protected=True).tier is Tier.INGEST
+
+
+def test_the_sentences_that_speak_most_for_and_against_a_text_are_its_own():
+    text = f"{CHATTER} {FACT} Great, everything is done and looks good!"
+    kept, idle = telling_sentences(text)
+    assert "parse_row" in kept
+    assert idle in {*CHATTER.replace("! ", "!|").split("|"), "Great, everything is done and looks good!"}
+    assert telling_sentences("") == ("", "")
+
+
+@given(st.text(max_size=3000))
+def test_a_telling_sentence_stands_in_any_text(text):
+    assert all(one in text for one in telling_sentences(text))

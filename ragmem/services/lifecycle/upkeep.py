@@ -2,7 +2,8 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from ragmem.domain.model import SHARED, UNASSIGNED, State
+from ragmem.domain.lifecycle.folds import FEWEST_WORDS
+from ragmem.domain.model import EPISODES, SHARED, UNASSIGNED, State
 from ragmem.domain.model.document_place import is_of_document
 from ragmem.domain.model.lifecycle import Decision, LifecyclePolicy, LifecycleState
 from ragmem.ports import Store
@@ -23,7 +24,8 @@ def find_superfluous(
     """Return the decisions on memories that their source no longer has (`gone`) and on duplicates.
 
     A protected, pinned or proven memory stays unless another one of its scope has exactly the same text; of
-    duplicates the protected one stays, else the oldest. Each page of a document stays.
+    duplicates the protected one stays, else the oldest. Each page of a document stays, and so do a few words
+    of a session.
     """
     groups = _duplicates(catalog)
     doubled = {identifier for group in groups for identifier in group}
@@ -34,15 +36,20 @@ def find_superfluous(
     }
     if projects is not None:
         entries = {key: entry for key, entry in entries.items() if entry.scope.project in projects}
-    # A reader looks for a page in its own document.
-    pages = {key for key, entry in entries.items() if is_of_document(entry.memory.metadata)}.difference(gone)
+    # A reader looks for a page in its own document, and "Yes." means what was asked.
+    placed = {
+        key
+        for key, entry in entries.items()
+        if is_of_document(entry.memory.metadata)
+        or (entry.memory.source in EPISODES and len(entry.text.split()) < FEWEST_WORDS)
+    }.difference(gone)
     kept = {
         key: entry.is_protected or (entry.life is not LifecycleState.BUFFER and not entry.curated)
         for key, entry in entries.items()
     }
     decided: dict[str, Decision] = {}
     for group in groups:
-        here = [one for one in group if one in entries and one not in decided and one not in pages]
+        here = [one for one in group if one in entries and one not in decided and one not in placed]
         lasting = [identifier for identifier in here if identifier not in gone]
         if not here:
             continue

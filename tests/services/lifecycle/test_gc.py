@@ -2,6 +2,7 @@
 
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,13 @@ def test_a_protected_duplicate_stays(memory):
     memory.ingest([note(1, text=text), note(2, text=text)])
     assert [item.action for item in memory.gc.plan().items] == ["keep", "keep"]
     assert "protected" in {item.rule for item in memory.gc.plan().items}
+    assert memory.gc.plan().empty
+
+
+@pytest.mark.parametrize("text", ["Yes.", "TaskUpdate: 5 | completed"])
+def test_a_few_words_of_a_session_depend_on_their_place_and_are_no_duplicate(memory, text):
+    said = [replace(note(number, text=text), source="transcripts") for number in (1, 2)]
+    memory.ingest(said)
     assert memory.gc.plan().empty
 
 

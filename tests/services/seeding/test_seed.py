@@ -248,7 +248,7 @@ def test_a_dry_run_shows_the_path_and_one_reason_and_explains_on_demand(inside, 
         assert str(notes / "decision.md") in row
         assert "; " not in row
         assert whole.startswith(row.partition("  /")[0].rstrip())
-        assert 'sentence for it: "' in whole
+        assert 'sentence for it: "' in explained
         assert inside(*arguments, "--explain").returncode == 2
 
 

@@ -36,7 +36,13 @@ DEEP = 100
 """Memories among which the right one is looked for."""
 
 QUICK = 6
-ROWS = ("first hit", "first hit where that memory is right", "first three hits", "right memory alone")
+ROWS = (
+    "first hit",
+    "first hit where that memory is right",
+    "first three hits",
+    "all that is printed",
+    "right memory alone",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,15 +163,18 @@ def ask(memory: Ragmem, cases: Sequence[Case]) -> dict[str, Shown]:
         is_right = bool(matches) and case.is_in(matches[0].memory.indexed_text)
         right = right_memory(memory, case, scope)
         for name, texts in (("now", printed), ("before", former)):
-            first, three = ("\n".join(line for lines in texts[:most] for line in lines) for most in (1, 3))
+            first, three, whole = (
+                "\n".join(line for lines in texts[:most] for line in lines) for most in (1, 3, None)
+            )
             shown[name].add(ROWS[0], case, first)
             if is_right:
                 shown[name].add(ROWS[1], case, first)
             shown[name].add(ROWS[2], case, three)
+            shown[name].add(ROWS[3], case, whole)
         if right is not None:
             told = excerpt(right, case.question, most=FIRST, redactor=memory.redactor)
-            shown["now"].add(ROWS[3], case, told)
-            shown["before"].add(ROWS[3], case, beginning(right))
+            shown["now"].add(ROWS[4], case, told)
+            shown["before"].add(ROWS[4], case, beginning(right))
     return shown
 
 

@@ -24,6 +24,12 @@ MIN_TOKENS = 24
 LEADING = 8
 """Memories that are shown first; further ones have the room that these leave."""
 
+FEWEST = 2
+"""Memories that are shown first even if their matching parts have no room together."""
+
+BRIEF_TOKENS = 60
+"""Maximum tokens of a memory among the first whose matching part has no room beside those of better ones."""
+
 PER_MEMORY, MOST_MEMORIES = 100, 40
 """Tokens of a budget for which a memory is found, and the maximum: short ones leave room for more."""
 
@@ -249,36 +255,57 @@ def remove_repetitions(excerpts: Iterable[Excerpt]) -> list[Excerpt]:
     return kept
 
 
-def fill(excerpts: Sequence[Excerpt], room: SizeLimit, *, lead: int | None = None) -> Selection:
-    """Select the parts that fit, of the eight best excerpts first, the best one first in each round.
+def fill(excerpts: Sequence[Excerpt], room: SizeLimit) -> Selection:
+    """Select the parts that fit, the best excerpt first in each round.
 
-    First each shows its matching part within half of the room, the same for all; then the rest of the
-    matching parts, and the sentences that answer best; then small memories are shown whole, and the others
-    grow. Further excerpts have the room that is left. With `lead`, which limits the tokens of each memory in
-    the first round, the excerpts then grow in turns.
+    The first are as many of the eight best as have room for their matching parts. First each shows its
+    matching part within half of the room, the same for all; then the rest of the matching parts, and the
+    sentences that answer best. The others of the eight show a sentence or two; then small memories are shown
+    whole, and the first ones grow. Further excerpts have the room that is left.
     """
     shown = Selection(room)
-    leading = excerpts[:LEADING]
-    most = min(room.tokens, room.chars / CHARACTERS_PER_TOKEN) / (2 * max(1, len(leading)))
+    size = min(room.tokens, room.chars / CHARACTERS_PER_TOKEN)
+    leading = excerpts[: _count_fitting(excerpts[:LEADING], size)]
     for excerpt in leading:
-        _put_core(shown, excerpt, lead=lead or most)
-    if lead is not None:
-        _add(shown, leading, lambda excerpt: excerpt.other_matches)
-        growing = list(leading)
-        while growing := [excerpt for excerpt in growing if _grow(shown, excerpt)]:
-            pass
-        return shown
+        _put_core(shown, excerpt, lead=size / (2 * len(leading)))
     for excerpt in leading:
         if excerpt.memory.id not in shown.parts:
             _put_core(shown, excerpt)
     _add(shown, leading, lambda excerpt: (frozenset(excerpt.core), *excerpt.other_matches))
+    for excerpt in excerpts[len(leading) : LEADING]:
+        _put_core(shown, excerpt, lead=BRIEF_TOKENS)
     _add(shown, leading, _whole)
     for excerpt in leading:
         while _grow(shown, excerpt):
             pass
-    for excerpt in excerpts[LEADING:]:
-        _put_core(shown, excerpt)
+    for excerpt in excerpts[len(leading) :]:
+        if excerpt.memory.id not in shown.parts:
+            _put_core(shown, excerpt)
     return shown
+
+
+def fill_in_turns(excerpts: Sequence[Excerpt], room: SizeLimit, *, lead: int) -> Selection:
+    """Select the parts that fit of the eight best excerpts, which grow in turns.
+
+    First each shows its matching part within `lead` tokens, then its other matches.
+    """
+    shown = Selection(room)
+    growing = list(excerpts[:LEADING])
+    for excerpt in growing:
+        _put_core(shown, excerpt, lead=lead)
+    _add(shown, growing, lambda excerpt: excerpt.other_matches)
+    while growing := [excerpt for excerpt in growing if _grow(shown, excerpt)]:
+        pass
+    return shown
+
+
+def _count_fitting(excerpts: Sequence[Excerpt], tokens: float) -> int:
+    """Return how many of the best excerpts have room for their matching parts together, FEWEST at least."""
+    for number, excerpt in enumerate(excerpts):
+        tokens -= excerpt.cost(frozenset(excerpt.core))[0]
+        if tokens < 0 and number >= FEWEST:
+            return number
+    return len(excerpts)
 
 
 def _add(shown: Selection, excerpts: Iterable[Excerpt], parts: Callable[[Excerpt], Iterable[Chosen]]) -> None:

@@ -17,7 +17,7 @@ from ragmem.services.context.context import (
     Selection,
     SizeLimit,
     build_within,
-    fill,
+    fill_in_turns,
     footer,
     frame,
     header,
@@ -314,9 +314,11 @@ def _heading(part: Section) -> str:
 def _share_out(parts: Sequence[tuple[Section, list[Excerpt]]], room: SizeLimit) -> list[Selection]:
     """Return each section with the excerpts that fit: first within its share, then in unused space."""
     total = sum(part.share for part, _ in parts)
-    filled = [fill(excerpts, room.share(part.share / total), lead=LEAD_TOKENS) for part, excerpts in parts]
+    filled = [
+        fill_in_turns(excerpts, room.share(part.share / total), lead=LEAD_TOKENS) for part, excerpts in parts
+    ]
     for number, (_, excerpts) in enumerate(parts):
         others = [shown for other, shown in enumerate(filled) if other != number]
         rest = room.without(sum(shown.tokens for shown in others), sum(shown.chars for shown in others))
-        filled[number] = fill(excerpts, rest, lead=LEAD_TOKENS)
+        filled[number] = fill_in_turns(excerpts, rest, lead=LEAD_TOKENS)
     return filled

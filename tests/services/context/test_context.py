@@ -404,6 +404,19 @@ def test_a_question_on_the_command_line_keeps_to_its_budget(inside, tmp_path, no
     assert len(inside("query", "stale lock", "--context", "--max-chars", "700", **home).stdout.strip()) <= 700
 
 
+def test_with_little_room_the_best_show_all_that_matched_and_the_others_a_sentence():
+    matched = [
+        f"Berth {name} leaks. "
+        + " ".join(f"The {name}{part} has {name}ry {part}{name}." for part in range(25))
+        for name in ("aft", "bow", "crew", "deck", "eddy", "fog", "gale", "helm")
+    ]
+    found = [match_of(memory_of(number, f"{part}\n\n{LONG}"), part) for number, part in enumerate(matched)]
+    block = context(answer_of(*found, text="which berth leaks"), tokens=1000, redactor=DEFAULT)
+    assert block.tokens <= 1000
+    assert all(part in block.text for part in matched[:3])
+    assert len(block.memories) > 3
+
+
 def test_what_was_recorded_as_such_stands_first_in_its_part(memory):
     memory.ingest(
         [

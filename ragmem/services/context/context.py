@@ -1,7 +1,7 @@
 """Render memories as a block for an assistant: framed, with dates and sources, within a budget."""
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from ragmem.domain.injection.memory_frame import CLOSING, FIRST_WORDS, OPENING
@@ -284,15 +284,18 @@ def fill(excerpts: Sequence[Excerpt], room: SizeLimit) -> Selection:
     return shown
 
 
-def fill_in_turns(excerpts: Sequence[Excerpt], room: SizeLimit, *, lead: int) -> Selection:
+def fill_in_turns(
+    excerpts: Sequence[Excerpt], room: SizeLimit, *, lead: int, whole: Collection[str] = ()
+) -> Selection:
     """Select the parts that fit of the eight best excerpts, which grow in turns.
 
-    First each shows its matching part within `lead` tokens, then its other matches.
+    First each shows its matching part within `lead` tokens, or all of it if its memory is in `whole`, which
+    are served first; then its other matches.
     """
     shown = Selection(room)
-    growing = list(excerpts[:LEADING])
+    growing = sorted(excerpts[:LEADING], key=lambda excerpt: excerpt.memory.id not in whole)
     for excerpt in growing:
-        _put_core(shown, excerpt, lead=lead)
+        _put_core(shown, excerpt, lead=None if excerpt.memory.id in whole else lead)
     _add(shown, growing, lambda excerpt: excerpt.other_matches)
     while growing := [excerpt for excerpt in growing if _grow(shown, excerpt)]:
         pass

@@ -47,8 +47,11 @@ CLUSTER = 3
 MOST_LINES = 5
 """Maximum memories on a topic card."""
 
-LEAD_TOKENS = 120
+LEAD_TOKENS = 60
 """Maximum tokens of each memory in the first round: several are shown before one is shown whole."""
+
+BEST, BEST_SHARE = 3, 0.5
+"""The best answers show all that matched, as long as they take at most this share of the room."""
 
 _ERRORS = (Category.ERROR_SOLUTION, Category.GOTCHA)
 _PATTERNS = (Category.PATTERN, Category.BEST_PRACTICE)
@@ -109,24 +112,30 @@ def session_context(
     space in their order. If there is room, a topic card lists what is connected with the best answer. The
     same memory and task give the same block; it is empty without any memory.
     """
-    chosen = _for_task(catalog, ask, task.strip(), projects, home)
+    chosen, ranked = _for_task(catalog, ask, task.strip(), projects, home)
     parts = [(part, excerpts[: part.most]) for part, excerpts in chosen if excerpts]
     found = sum(len(excerpts) for _, excerpts in parts)
     if not found:
         return Context()
     topic = _topic(catalog, parts[0][1][0].memory)
-    return build_within(SizeLimit.of(tokens, max_chars), lambda limits: _context(parts, topic, found, limits))
+    return build_within(
+        SizeLimit.of(tokens, max_chars), lambda limits: _context(parts, ranked[:BEST], topic, found, limits)
+    )
 
 
 def _context(
-    parts: Sequence[tuple[Section, list[Excerpt]]], topic: Mapping[str, str], found: int, limits: SizeLimit
+    parts: Sequence[tuple[Section, list[Excerpt]]],
+    best: Sequence[str],
+    topic: Mapping[str, str],
+    found: int,
+    limits: SizeLimit,
 ) -> Context:
     room = limits.less(header()).less(footer(last_line(found, found)))
     for part, _ in parts:
         room = room.less(_heading(part))
     centre = parts[0][1][0].memory
     card = _topic_card(centre, topic.values(), room.share(CARD))
-    filled = _share_out(parts, room.less(card))
+    filled = _share_out(parts, best, room.less(card))
     body, memories, sizes = [], [], []
     for (part, _), shown in zip(parts, filled, strict=True):
         if shown.parts:
@@ -181,8 +190,8 @@ def _for_task(
     task: str,
     projects: Sequence[str] | None,
     home: str,
-) -> list[tuple[Section, list[Excerpt]]]:
-    """Return the sections with their memories, each memory in one section only."""
+) -> tuple[list[tuple[Section, list[Excerpt]]], list[str]]:
+    """Return the sections with their memories, each in one section only, and the ids of the answers."""
     wanted = None if projects is None else tuple(projects)
     matches = _relevant(ask, Question(task, projects=wanted, limit=CANDIDATES, discarded="never"))
     known = {match.memory.id for match in matches}
@@ -197,7 +206,7 @@ def _for_task(
     typed = _records_first(catalog, ask, task, wanted, best=matches[0].score if matches else 0.0)
     more_typed = [match for found in typed.values() for match in found if match.memory.id not in known]
     matches += sorted(more_typed, key=lambda match: -match.score)
-    taken = _ShownMemories(home, catalog.redactor)
+    taken = _ShownMemories(task, home, catalog.redactor)
     lessons = [match for match in matches if not _is_episode(match.memory)]
     chosen = {
         part.title: taken.take(
@@ -217,7 +226,7 @@ def _for_task(
     def best(part: Section) -> int:
         return min((ranks.get(item.memory.id, len(ranks)) for item in chosen[part.title]), default=len(ranks))
 
-    return [(part, chosen[part.title]) for part in sorted(WITH_TASK, key=best)]
+    return [(part, chosen[part.title]) for part in sorted(WITH_TASK, key=best)], list(ranks)
 
 
 def _records_first(
@@ -285,7 +294,8 @@ _EPISODES = MemoryFilter(sources=_SESSION_SOURCES)
 class _ShownMemories:
     """Tracks the shown memories, so that no section repeats another."""
 
-    def __init__(self, home: str, redactor: Redactor) -> None:
+    def __init__(self, task: str, home: str, redactor: Redactor) -> None:
+        self._task = task
         self._home = home
         self._redactor = redactor
         self._excerpts: list[Excerpt] = []
@@ -298,7 +308,7 @@ class _ShownMemories:
                 break
             memory = item.memory if isinstance(item, Match) else item
             chunks = (item.chunk, *item.also) if isinstance(item, Match) else ()
-            excerpt = Excerpt(memory, chunks, home=self._home, redactor=self._redactor)
+            excerpt = Excerpt(memory, chunks, question=self._task, home=self._home, redactor=self._redactor)
             if excerpt.has_content and not any(
                 other.memory.id == excerpt.memory.id or excerpt.repeats(other) for other in self._excerpts
             ):
@@ -311,14 +321,38 @@ def _heading(part: Section) -> str:
     return f"\n## {part.title}\n"
 
 
-def _share_out(parts: Sequence[tuple[Section, list[Excerpt]]], room: SizeLimit) -> list[Selection]:
-    """Return each section with the excerpts that fit: first within its share, then in unused space."""
+def _share_out(
+    parts: Sequence[tuple[Section, list[Excerpt]]], best: Sequence[str], room: SizeLimit
+) -> list[Selection]:
+    """Return each section with the excerpts that fit: first within its share, then in unused space.
+
+    The shares are of what the best answers leave.
+    """
+    sizes = _sizes_of_best([excerpt for _, excerpts in parts for excerpt in excerpts], best, room)
+    left = room.without(*map(sum, zip(*sizes.values(), strict=True))) if sizes else room
     total = sum(part.share for part, _ in parts)
-    filled = [
-        fill_in_turns(excerpts, room.share(part.share / total), lead=LEAD_TOKENS) for part, excerpts in parts
-    ]
+    filled = []
+    for part, excerpts in parts:
+        own = [sizes[one.memory.id] for one in excerpts if one.memory.id in sizes]
+        share = left.share(part.share / total)
+        share = SizeLimit(share.tokens + sum(one for one, _ in own), share.chars + sum(one for _, one in own))
+        filled.append(fill_in_turns(excerpts, share, lead=LEAD_TOKENS, whole=sizes))
     for number, (_, excerpts) in enumerate(parts):
         others = [shown for other, shown in enumerate(filled) if other != number]
         rest = room.without(sum(shown.tokens for shown in others), sum(shown.chars for shown in others))
-        filled[number] = fill_in_turns(excerpts, rest, lead=LEAD_TOKENS)
+        filled[number] = fill_in_turns(excerpts, rest, lead=LEAD_TOKENS, whole=sizes)
     return filled
+
+
+def _sizes_of_best(
+    excerpts: Sequence[Excerpt], best: Sequence[str], room: SizeLimit
+) -> dict[str, tuple[int, int]]:
+    """Return id -> tokens and characters of all that matched, of the best answers that have room so."""
+    limit = room.share(BEST_SHARE)
+    known = {excerpt.memory.id: excerpt for excerpt in excerpts}
+    sizes: dict[str, tuple[int, int]] = {}
+    for identifier in (one for one in best if one in known):
+        tokens, chars = known[identifier].cost(frozenset(known[identifier].core))
+        if limit.holds(tokens, chars):
+            sizes[identifier], limit = (tokens, chars), limit.without(tokens, chars)
+    return sizes

@@ -443,6 +443,23 @@ def test_what_was_recorded_as_such_stands_first_in_its_part(memory):
     assert first["Sessions: the nearest, then the last"] == insight[:12]
 
 
+def test_a_task_is_told_the_sentences_that_answer_it_and_not_the_first_ones(memory):
+    notes = [
+        f"Berth {name} was built in {1900 + number}. "
+        + f"The {name} crew counts {name} crates each day. " * 6
+        for number, name in enumerate(("aft", "bow", "crew", "deck", "eddy"))
+    ]
+    memory.ingest(
+        [
+            Draft("memory", f"/n/{number}", f"{text}The pump of {text.split()[1]} leaks when the tide turns.")
+            for number, text in enumerate(notes)
+        ]
+    )
+    block = memory.session_context("which pump leaks when the tide turns", everywhere=True, tokens=450)
+    assert block.tokens <= 450
+    assert block.text.count("leaks when the tide turns") == len(block.memories) >= 3
+
+
 @pytest.mark.parametrize("connected", [2, 3])
 def test_a_task_is_told_what_is_connected_with_the_best_answer_and_has_no_room(open_memory, connected):
     memory = open_memory()

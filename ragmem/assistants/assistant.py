@@ -27,12 +27,22 @@ if TYPE_CHECKING:
         "post-compact",
     ]
     Reply = Literal["nested", "flat", "continue", "none"]
+    Handler = Literal["command", "mcp", "http"]
 
 START, PROMPT, BEFORE_TOOL, AFTER_TOOL, NOTHING = "start", "prompt", "before-tool", "after-tool", "nothing"
 TOOL_FAILURE, SUBAGENT_START = "tool-failure", "subagent-start"
 SESSION_END, STOP, SUBAGENT_STOP = "session-end", "stop", "subagent-stop"
 PRE_COMPACT, POST_COMPACT = "pre-compact", "post-compact"
 """The meanings of an assistant's events for ragmem."""
+
+HOOK_SERVER, HOOK_TOOL = "ragmem", "hook"
+"""The MCP server that `connect` names, and its tool for the events of hooks, which is in no list."""
+
+HOOK_PATH = "/v1/memory/hooks"
+"""The path of `ragmem serve` for the events of hooks; assistant and event follow."""
+
+TOKEN_VARIABLE = "RAGMEM_TOKEN"  # noqa: S105 - the name of a variable
+"""The environment variable from which an assistant takes the token of `ragmem serve`."""
 
 
 class Assistant:
@@ -79,6 +89,8 @@ class Assistant:
     """
 
     # Settings.
+    handlers: "tuple[Handler, ...]" = ("command",)
+    """What its hooks can be: a command, a tool of an MCP server, a request to an HTTP server."""
     folder: str
     """The folder of the person's settings, below the home."""
     variable = ""
@@ -142,6 +154,13 @@ class Assistant:
             meaning in (AFTER_TOOL, TOOL_FAILURE, SUBAGENT_START) and reply != "none"
         )
 
+    def asks_within_session(self, event: str) -> bool:
+        """Tell whether an event asks while the session runs, so that a process that stays can answer it.
+
+        Its start comes before the MCP servers are there; what ends a session must outlive them.
+        """
+        return self.takes_text(event) and self.meaning(event) != START
+
     @property
     def is_told_before_tools(self) -> bool:
         """Whether it has an event before a tool that takes text."""
@@ -197,6 +216,13 @@ class Assistant:
             return {**head, **timed}
         name: dict[str, object] = {"name": "ragmem"} if self.entry_name else {}
         return {**head, "hooks": [{**name, "type": "command", **timed}]}
+
+    def handler_entry(self, _handler: "Handler", event: str, target: str, seconds: int) -> dict[str, object]:
+        """Return the entry of an event with one of `handlers`.
+
+        The target is a command; for "mcp" the one that the tool stands for, for "http" an address.
+        """
+        return self.hook_entry(event, target, seconds)
 
     def server_entry(self, words: list[str], variables: dict[str, str]) -> "dict[str, Any]":
         """Return the entry of an MCP server that is started by a command, with environment variables."""

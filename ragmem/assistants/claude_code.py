@@ -1,6 +1,6 @@
 """Claude Code. See docs/hooks.md and docs/mcp.md for where its formats are documented."""
 
-from ragmem.assistants.assistant import Assistant
+from ragmem.assistants.assistant import HOOK_SERVER, HOOK_TOOL, TOKEN_VARIABLE, Assistant
 
 # typing.TYPE_CHECKING without importing typing; type checkers take the name for true.
 TYPE_CHECKING = False
@@ -8,9 +8,25 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
+    from ragmem.assistants.assistant import Handler
     from ragmem.assistants.places import Form, Places, Scope
 
 _FILE = ("file_path", "path")
+
+_FILLED_IN = ("session_id", "cwd", "agent_id")
+"""Fields of every event that Claude Code fills in for the tool of an MCP server."""
+
+_FILLED_IN_BY_EVENT = {
+    "UserPromptSubmit": ("prompt", "source"),
+    "UserPromptExpansion": ("command_args", "source"),
+    "PreToolUse": ("tool_name", "tool_input"),
+    "PostToolUse": ("tool_name", "tool_input"),
+    "PostToolUseFailure": ("tool_name", "tool_input", "error", "is_interrupt"),
+    "SubagentStart": ("agent_type", "transcript_path"),
+}
+
+_OUTPUT = {name: f"${{tool_response.{name}}}" for name in ("stdout", "stderr")}
+"""What is needed of a result: that of a command. The one of a read may be a whole picture."""
 
 
 class ClaudeCode(Assistant):
@@ -54,6 +70,7 @@ class ClaudeCode(Assistant):
     reads = {"Read": _FILE}
     commands = {"Bash": ("command",), "PowerShell": ("command",)}
     tasks = {"Agent": ("prompt",), "Task": ("prompt",)}
+    handlers = ("command", "mcp", "http")
     folder = ".claude"
     variable = "CLAUDE_CONFIG_DIR"
     session_name = "claude"
@@ -68,6 +85,25 @@ class ClaudeCode(Assistant):
         # A project's settings.json is shared, and the command contains a path of this machine.
         hooks = places.project / ".claude" / "settings.local.json"
         return (hooks, "json"), (places.project / ".mcp.json", "json server")
+
+    def handler_entry(self, handler: "Handler", event: str, target: str, seconds: int) -> dict[str, object]:
+        """Return the entry of type `mcp_tool` or `http`.
+
+        The values of the first are texts that Claude Code fills in; the second posts the whole event.
+        """
+        if handler == "command":
+            return self.hook_entry(event, target, seconds)
+        if handler == "http":
+            headers = {"Authorization": f"Bearer ${TOKEN_VARIABLE}"}
+            said = {"type": "http", "url": target, "headers": headers, "allowedEnvVars": [TOKEN_VARIABLE]}
+        else:
+            names = (*_FILLED_IN, *_FILLED_IN_BY_EVENT[event])
+            filled: dict[str, object] = {name: f"${{{name}}}" for name in names}
+            if event == "PostToolUse":
+                filled["tool_response"] = dict(_OUTPUT)
+            given = {"call": target, **filled}
+            said = {"type": "mcp_tool", "server": HOOK_SERVER, "tool": HOOK_TOOL, "input": given}
+        return {**self.hook_entry(event, "", 0), "hooks": [{**said, "timeout": seconds}]}
 
     def server_entry(self, words: list[str], variables: dict[str, str]) -> "dict[str, Any]":
         """Return the common entry with its type."""

@@ -1,7 +1,9 @@
 """`ragmem connect`: connect an assistant's hooks to this memory."""
 
+from dataclasses import replace
+from enum import StrEnum
 from functools import partial
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -9,6 +11,9 @@ from ragmem.cli.common import SCHEMA, plural, say, say_json, table, tell
 from ragmem.cli.connections import AssistantsArgument, ScopeName, ScopeOption
 from ragmem.cli.options import DryRunOption, JsonOption, QuietOption
 from ragmem.errors import EXIT_NO, EXIT_OK, UsageError
+
+if TYPE_CHECKING:
+    from ragmem.services.wiring.command import Program
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 
@@ -19,6 +24,7 @@ Examples:
   ragmem connect codex gemini --dry-run
   ragmem connect claude-code --scope project
   ragmem connect cursor --no-mcp
+  ragmem connect claude-code --handlers mcp
   ragmem connect --all
 
 \b
@@ -31,6 +37,14 @@ Exit codes:
 """
 
 
+class HandlerName(StrEnum):
+    """What the hooks within a session are."""
+
+    command = "command"
+    mcp = "mcp"
+    http = "http"
+
+
 @app.command(epilog=EPILOG)
 def connect(
     assistants: AssistantsArgument = None,
@@ -39,6 +53,10 @@ def connect(
     no_mcp: Annotated[
         bool, typer.Option("--no-mcp", help="Leave the MCP server out of its settings; hooks alone.")
     ] = False,
+    handlers: Annotated[
+        HandlerName | None,
+        typer.Option("--handlers", help="What hooks are within a session; else as they are, or commands."),
+    ] = None,
     dry_run: DryRunOption = False,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
@@ -57,7 +75,11 @@ def connect(
         return _show(as_json=as_json)
     if assistants and every:
         raise UsageError("--all and a name exclude each other", hint="ragmem connect --all")
+    if handlers is HandlerName.mcp and no_mcp:
+        raise UsageError("--handlers mcp needs the MCP server", hint="leave --no-mcp out")
     desk, wanted = connect_context(), scope_of(scope)
+    if handlers is not None:
+        desk = replace(desk, program=_handled(desk.program, handlers))
     chosen = [load_assistant(name) for name in dict.fromkeys(assistants or ())]
     if every:
         chosen = [one for one in load_assistants() if is_installed(one, desk.places)]
@@ -101,6 +123,19 @@ def connect(
     )
 
 
+def _handled(program: "Program", handlers: HandlerName) -> "Program":
+    """Return the program with the handler of its hooks, for "http" with the address of `ragmem serve`."""
+    program = replace(program, handler=handlers.value)
+    if handlers is not HandlerName.http:
+        return program
+    from ragmem.api.home import Home
+
+    settings = Home.open().settings.serve
+    if settings.tls_cert:
+        raise UsageError("hooks reach no server with TLS", hint="--handlers mcp needs no server")
+    return replace(program, server=f"http://127.0.0.1:{settings.port}")
+
+
 def _show(*, as_json: bool) -> int:
     from ragmem.assistants import load_assistants
     from ragmem.cli.connections import connect_context
@@ -120,7 +155,13 @@ def _show(*, as_json: bool) -> int:
                         "found": found,
                         "plugin": plugins[one.name],
                         "connections": [
-                            {"scope": at.scope, "path": at.path, "state": at.state, "problem": at.problem}
+                            {
+                                "scope": at.scope,
+                                "path": at.path,
+                                "state": at.state,
+                                "problem": at.problem,
+                                "handlers": at.handler,
+                            }
                             for at in where
                         ],
                     }
@@ -131,7 +172,11 @@ def _show(*, as_json: bool) -> int:
         return EXIT_OK
     lines = []
     for one, found, where in rows:
-        told = [f"{at.state} ({at.scope})" for at in where if at.state != "no"]
+        told = [
+            f"{at.state} ({at.scope}{'' if at.handler == 'command' else f', {at.handler}'})"
+            for at in where
+            if at.state != "no"
+        ]
         told += ["plug-in"] * bool(plugins[one.name])
         lines.append((one.name, "found" if found else "-", ", ".join(told) or "no"))
     table(("assistant", "here", "connected"), lines)

@@ -19,7 +19,7 @@ from ragmem.hooks.watchdog import Watchdog
 # typing.TYPE_CHECKING without importing typing; type checkers take the name for true.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from ragmem.assistants.assistant import Assistant
@@ -61,10 +61,13 @@ class Run:
         self.watch = Watchdog(self.began, self.on_deadline)
         self.set_deadline(assistant.find_event(event_name))
 
-    def read_settings(self) -> None:
-        """Find the home and read its settings; the watchdog must run already."""
+    def read_settings(self, folders: "tuple[str, str, str] | None" = None) -> None:
+        """Find the home, unless its folders are given, and read its settings.
+
+        In a process of its own the watchdog must run already.
+        """
         home, here = os.path.expanduser("~"), _working_folder()
-        config, self.data, self.state = (
+        config, self.data, self.state = folders or (
             folder_of(name, os.environ, home=home, cwd=here) for name in ("config", "data", "state")
         )
         self.log = Log(self.state)
@@ -115,6 +118,39 @@ def hook(arguments: "Sequence[str]") -> int:
     return 0
 
 
+def reply(
+    arguments: "Sequence[str]",
+    fields: "Mapping[str, Any]",
+    *,
+    began: float,
+    folders: "tuple[str, str, str] | None" = None,
+) -> "dict[str, Any] | None":
+    """Return the reply to an event that reached a process that stays, None for no reply; never raises.
+
+    It is that of `hook` with these arguments, for the events that ask within a session. `began` is the moment
+    of `time.monotonic` at which the event arrived, `folders` are those of config, data and state. There is no
+    watchdog: the assistant stops waiting by itself.
+    """
+    if limits.is_disabled(os.environ):
+        return None
+    from ragmem.hooks import spawn
+
+    spawn.reap()
+    event_name, name, _ = _parse_arguments(arguments)
+    run = Run(load_assistant(name if name in NAMES else DEFAULT), event_name)
+    try:
+        run.began = began
+        run.read_settings(folders)
+        event = run.assistant.find_event(event_name)
+        if name not in NAMES or not run.assistant.asks_within_session(event):
+            _log_once(run, f'"{event_name[:40]}" of "{name[:40]}" is for a command alone')
+        elif run.limits.enabled:
+            return _handle(run, HookEvent(run.assistant, event, fields))
+    except Exception as error:  # noqa: BLE001 - no error may reach the assistant
+        run.log_outcome("failed:", type(error).__name__, _reason(error))
+    return None
+
+
 def _run(run: Run) -> None:
     assistant = run.assistant
     expected = assistant.find_event(run.event_name)
@@ -133,24 +169,31 @@ def _run(run: Run) -> None:
     if event in assistant.other_events:
         return
     happened = HookEvent(assistant, event, heard.fields)
-    run.about = f"{assistant.name} {event} {happened.session[:36]}".rstrip()
-    run.set_deadline(event)
-    if heard.problem:
-        run.log_outcome(heard.problem)
+    document = _handle(run, happened, problem=heard.problem)
+    if document is not None:
+        _write_output(1, json_text.write(document))
+    if happened.what == START and not spool.is_empty(run.data):
+        # Events that a killed hook or a killed drain left.
+        from ragmem.hooks import drain
+
+        drain.tell(run.data, run.state, os.environ)
+
+
+def _handle(run: Run, happened: HookEvent, *, problem: str = "") -> "dict[str, Any] | None":
+    """Keep what an event leaves, and return the reply to it; None for no reply."""
+    run.about = f"{run.assistant.name} {happened.event} {happened.session[:36]}".rstrip()
+    run.set_deadline(happened.event)
+    if problem:
+        run.log_outcome(problem)
     _capture(run, happened)
-    if run.limits.shares and happened.tool in assistant.commands:
+    if run.limits.shares and happened.tool in run.assistant.commands:
         from ragmem.hooks import share
 
         if actions := share.actions_after(happened):
             told = share.start(actions, happened, data=run.data, state=run.state, environ=os.environ)
             run.log_outcome("after git:", told)
     run.watch.may_end()
-    _answer(run, happened)
-    if happened.what == START and not spool.is_empty(run.data):
-        # Events that a killed hook or a killed drain left.
-        from ragmem.hooks import drain
-
-        drain.tell(run.data, run.state, os.environ)
+    return _answer(run, happened)
 
 
 def _capture(run: Run, happened: HookEvent) -> None:
@@ -173,8 +216,8 @@ def _capture(run: Run, happened: HookEvent) -> None:
             rules.check(words, happened, data=run.data, state=run.state, environ=os.environ)
 
 
-def _answer(run: Run, happened: HookEvent) -> None:
-    """Answer the assistant with memories, or with the answer that the event requires in any case."""
+def _answer(run: Run, happened: HookEvent) -> "dict[str, Any] | None":
+    """Return the reply with memories, or the one that the event requires in any case."""
     text = ""
     if run.assistant.takes_text(happened.event):
         from ragmem.hooks import query
@@ -186,9 +229,7 @@ def _answer(run: Run, happened: HookEvent) -> None:
             text = _ask_memory(run, asked)
         elif happened.what not in (BEFORE_TOOL, AFTER_TOOL):
             run.log_outcome("nothing:", asked["reason"])
-    document = run.assistant.answer(happened.event, text)
-    if document is not None:
-        _write_output(1, json_text.write(document))
+    return run.assistant.answer(happened.event, text)
 
 
 def _ask_memory(run: Run, asked: "dict[str, Any]") -> str:

@@ -1,5 +1,6 @@
 """An event in ragmem's terms, read from the fields of an assistant's payload."""
 
+from ragmem import json_text
 from ragmem.assistants.assistant import SUBAGENT_STOP
 from ragmem.json_text import text_of
 
@@ -77,6 +78,22 @@ def _named_files(happened: HookEvent, names: "tuple[str, ...] | None") -> list[s
     below = happened.cwd.rstrip("/")
     absolute = [path if path.startswith("/") else f"{below}/{path}" for path in paths if path]
     return [path for path in absolute if _path(path)]
+
+
+def fields_of_texts(given: "Mapping[str, Any]") -> "dict[str, Any]":
+    """Return the fields of an event whose values an assistant has filled in as texts.
+
+    An empty text stands for a missing value, JSON for an object. Fields that are no texts stay as they are.
+    """
+    fields = {name: value for name, value in given.items() if value != ""}
+    if isinstance(told := fields.get("tool_input"), str):
+        try:
+            fields["tool_input"] = json_text.read(told)
+        except ValueError:  # then nothing is known of the tool's input
+            del fields["tool_input"]
+    if fields.get("is_interrupt") == "true":
+        fields["is_interrupt"] = True
+    return fields
 
 
 def tool_input(happened: HookEvent) -> "Mapping[str, Any]":

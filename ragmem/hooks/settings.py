@@ -2,6 +2,8 @@
 
 import os
 
+from ragmem.assistants.assistant import HOOK_PATH
+
 # typing.TYPE_CHECKING without importing typing; type checkers take the name for true.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,13 +22,15 @@ def call_hook(
     assistant: "Assistant", event: str, environ: "Mapping[str, str]", home: str, cwd: str | None
 ) -> bool:
     """Tell whether the person's or the project's settings call a hook of ragmem; unreadable ones do not."""
-    # As `connect` ends the command of a hook, within a text of JSON.
-    call = f'hook {event} --for {assistant.name}"'.encode()
+    # As `connect` ends the command of a hook or its address, within a text of JSON.
+    path = f"{HOOK_PATH}/{assistant.name}/{event}"
+    calls = [one.encode() for one in (f'hook {event} --for {assistant.name}"', f'{path}"', f"{path}?")]
     for folder in _folders(assistant, environ, home, cwd):
         for name in _FILES:
             try:
                 with open(os.path.join(folder, name), "rb") as file:
-                    if call in file.read(_MOST_BYTES):
+                    text = file.read(_MOST_BYTES)
+                    if any(call in text for call in calls):
                         return True
             except OSError:  # most of these files do not exist
                 continue

@@ -1,5 +1,6 @@
 """Start a detached ragmem that inherits nothing from the hook."""
 
+import _thread
 import os
 import sys
 
@@ -9,6 +10,11 @@ from ragmem.config import hook_defaults
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+_turn = _thread.allocate_lock()
+"""Held while the working folder is another one, and while children are reaped."""
+
+_children: "list[int]" = []
 
 
 def start(
@@ -34,16 +40,31 @@ def start(
         here["RAGMEM_HOME"] = os.path.abspath(os.path.expanduser(home))
     # -P: import no modules from the working folder: a project's, perhaps a stranger's.
     line = [sys.executable, "-P", "-m", "ragmem", *words]
-    before = os.open(".", os.O_RDONLY)
-    try:
-        os.chdir(folder)
+    with _turn:
+        before = os.open(".", os.O_RDONLY)
         try:
-            return os.posix_spawn(sys.executable, line, here, file_actions=actions, setsid=True)
-        except NotImplementedError:  # an old system: the process ends with the assistant, and its events wait
-            return os.posix_spawn(sys.executable, line, here, file_actions=actions)
-    finally:
-        os.fchdir(before)
-        os.close(before)
+            os.chdir(folder)
+            try:
+                child = os.posix_spawn(sys.executable, line, here, file_actions=actions, setsid=True)
+            except NotImplementedError:  # an old system: it ends with the assistant, and its events wait
+                child = os.posix_spawn(sys.executable, line, here, file_actions=actions)
+        finally:
+            os.fchdir(before)
+            os.close(before)
+        _children.append(child)
+        return child
+
+
+def reap() -> None:
+    """Reap the children of `start` that have ended, for a process that stays."""
+    with _turn:
+        for child in tuple(_children):
+            try:
+                ended = os.waitpid(child, os.WNOHANG)[0] == child
+            except ChildProcessError:  # somebody else has reaped it
+                ended = True
+            if ended:
+                _children.remove(child)
 
 
 def _inherited_environment() -> list[int]:

@@ -33,6 +33,7 @@ from ragmem.server.security.rate_limit import RateLimit
 from ragmem.server.security.request_metrics import MetricsMiddleware
 from ragmem.server.security.sessions import Sessions
 from ragmem.server.security.team import Team
+from ragmem.server.v1 import hooks
 from ragmem.server.v1 import router as v1
 from ragmem.server.web import routes as web
 
@@ -72,7 +73,7 @@ def create_app(
     server runs gc (see `server.http.idle_gc`). `log` gets a line for each request.
     """
     workers = Workers()
-    agent_workers = Workers(agents.THREADS)
+    agent_workers, hook_workers = Workers(agents.THREADS), Workers(hooks.THREADS)
     broker = AgentBroker(memory.agents, warn=warn)
     kept, most = (MAX_TEAM_FILES, MOST_TEAM_SESSIONS) if team else (MAX_FILES, MOST_SESSIONS)
     audit = AuditLog(memory.settings.places.state / FILE_NAME, warn=warn, kept=kept)
@@ -104,8 +105,8 @@ def create_app(
                     await gc_task
             finally:
                 broker.close()
-                agent_workers.close()
-                workers.close()
+                for pool in (agent_workers, hook_workers, workers):
+                    pool.close()
 
     # FastAPI's documentation pages would load external scripts; the description itself is served.
     app = FastAPI(
@@ -143,6 +144,7 @@ def create_app(
         app.include_router(router)
     app.include_router(lightrag.routes(memory, workers, llm_workers, token=token, failures=wrong, team=team))
     app.router.routes.append(mcp.route)
+    app.include_router(hooks.routes(memory, hook_workers))
     app.include_router(v1.routes(memory, workers))
     app.include_router(inference.routes(memory, workers, llm_workers))
     app.include_router(metrics_routes(metrics, workers))

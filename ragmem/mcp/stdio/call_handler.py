@@ -3,7 +3,8 @@
 import _thread
 import time
 
-from ragmem import client
+from ragmem import client, json_text
+from ragmem.assistants.assistant import HOOK_TOOL
 from ragmem.client import connection
 from ragmem.mcp.definitions import find_tool
 from ragmem.mcp.stdio.protocol import (
@@ -67,6 +68,8 @@ class CallHandler:
 
     def _tool(self, call: "Call") -> "Params":
         name = _text(call.params, "name")
+        if name == HOOK_TOOL:
+            return _answer_hook(_object(call.params, "arguments"), call.began)
         tool = tool_of(self._profile, name)
         arguments = _object(call.params, "arguments")
         told = self._poll(tool, arguments, call) if tool.waits else self._ask("tool", name, arguments, call)
@@ -135,6 +138,22 @@ class CallHandler:
             # The settings are wrong: a person can fix them without a new session.
             return failure(error)
         return answer(self._memory, request)
+
+
+def _answer_hook(arguments: "Params", began: float) -> "Params":
+    """Return the reply to a hook's event as the text of a result; an empty one for no reply, never an error.
+
+    This tool is in no list: an assistant's settings call it, and no model. Its argument `call` is the command
+    that it stands for, the others are the fields of the event.
+    """
+    from ragmem.hooks.entry import reply  # noqa: PLC0415 - few clients call it
+    from ragmem.hooks.event import fields_of_texts  # noqa: PLC0415
+
+    said = json_text.text_of(arguments, "call")
+    words = said.rpartition(" hook ")[2].split()
+    document = reply(words, fields_of_texts(arguments), began=began)
+    text = "" if document is None else json_text.write(document)
+    return {"content": [{"type": "text", "text": text}] if text else [], "isError": False}
 
 
 def _text(params: "Params", name: str) -> str:

@@ -42,9 +42,12 @@ ROOTS = "ragmem-roots"
 
 
 class Call:
-    """A request that the memory answers; `cancelled` once the client has withdrawn it."""
+    """A request that the memory answers; `cancelled` once the client has withdrawn it.
 
-    __slots__ = ("agent", "cancelled", "folder", "method", "params", "stateless")
+    It began at a moment of `time.monotonic`.
+    """
+
+    __slots__ = ("agent", "began", "cancelled", "folder", "method", "params", "stateless")
 
     def __init__(self, method: str, params: "Params", *, stateless: bool, agent: str, folder: str) -> None:
         self.method = method
@@ -52,6 +55,7 @@ class Call:
         self.stateless = stateless
         self.agent = agent
         self.folder = folder
+        self.began = time.monotonic()
         self.cancelled = False
 
 

@@ -134,6 +134,7 @@ POST /v1/memory/gc/plan
 GET /v1/memory/gc/runs
 POST /v1/memory/gc/undo
 GET /v1/memory/health
+POST /v1/memory/hooks/{assistant}/{event}
 GET /v1/memory/injections
 GET /v1/memory/log
 POST /v1/memory/projects

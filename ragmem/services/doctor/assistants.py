@@ -2,11 +2,13 @@
 
 import os
 import shutil
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from ragmem import __version__
 from ragmem.assistants import load_assistants
@@ -26,6 +28,7 @@ from ragmem.services.wiring.connect import (
 )
 from ragmem.services.wiring.files import read_settings
 from ragmem.services.wiring.forms import server_in
+from ragmem.services.wiring.hook_insertion import as_present
 from ragmem.services.wiring.installed_plugins import DISABLE, find_plugin
 from ragmem.services.wiring.json_hooks import Hook, handwritten_hooks, own_hooks, read_hooks
 from ragmem.services.wiring.json_text import read_json
@@ -33,6 +36,9 @@ from ragmem.services.wiring.switches import other_memory, wrong_unit
 
 PATIENCE_S = 3.0
 """Seconds for another ragmem to report its version."""
+
+ANSWERS_S = 0.5
+"""Seconds in which `ragmem serve` takes a connection."""
 
 SILENT_FOR = timedelta(days=3)
 """Age from which a connection without any call is reported."""
@@ -100,7 +106,9 @@ def _check_assistant(patient: DoctorContext, setup: ConnectContext, assistant: A
     read = _last_read(patient, assistant)
     if read is not None:
         told += f", last session read {_format_age(patient.now - read)}"
-    scopes = ", ".join(one.scope for one in at)
+    scopes = ", ".join(
+        one.scope if one.handler == "command" else f"{one.scope}, hooks by {one.handler}" for one in at
+    )
     silent = called is None and recorded and patient.now - min(recorded) > SILENT_FOR
     yield Check(
         _NAME,
@@ -180,14 +188,34 @@ def _check_hooks(
         yield Check(_NAME, "failed", f"{assistant.title} calls no hook of ragmem: {reason}", f'"{path}"')
     hooks = read_hooks(text)
     ours = own_hooks(hooks, assistant, setup.program)
-    programs = {hook.call.program.words: hook.call.program for hook in ours if hook.call is not None}
+    # The MCP server, which answers the others, is checked by itself.
+    programs = {
+        hook.call.program.words: hook.call.program
+        for hook in ours
+        if hook.call is not None and hook.handler == "command"
+    }
     for program in programs.values():
         yield from _check_program(setup, assistant, program, fix)
     for hook in hooks:
         if meant := wrong_unit(assistant, hook):
             detail = f"{assistant.title}, {hook.event}: a hook may take {meant}: {hook.command[:60]}"
             yield Check(_NAME, "warning", detail, fix if hook in ours else f'mend "timeout" in "{path}"')
+    if server := as_present(setup.program, ours).server:
+        yield from _check_address(assistant, server)
     yield from _check_other_hooks(setup, assistant, path, hooks)
+
+
+def _check_address(assistant: Assistant, server: str) -> Iterator[Check]:
+    """Check that something listens where hooks are sent: the assistant shows an error for each that fails."""
+    place = urlsplit(server)
+    try:
+        with socket.create_connection((place.hostname or "", place.port or 80), timeout=ANSWERS_S):
+            return
+    except (OSError, ValueError):
+        detail = f"{assistant.title} sends its hooks to {server}, where nobody answers"
+        yield Check(
+            _NAME, "warning", detail, f"ragmem serve, or ragmem connect {assistant.name} --handlers mcp"
+        )
 
 
 def _check_other_hooks(

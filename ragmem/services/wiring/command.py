@@ -6,9 +6,15 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl, urlencode
 
+from ragmem.assistants.assistant import HOOK_PATH
 from ragmem.config.folders import HOME_VARIABLE, XDG, expand_tilde, folder_of
 from ragmem.hooks import limits
+
+if TYPE_CHECKING:
+    from ragmem.assistants.assistant import Assistant, Handler
 
 MIN_TIMEOUT_S = 5
 """Seconds until an assistant stops a hook: more than the deadlines that a hook enforces itself.
@@ -22,6 +28,7 @@ MARGIN_S = 2
 _CACHES = ("/.cache/uv/", "/uv/archive-v", "/pipx/.cache/", "/.cache/pipx/")
 _ASSIGNMENT = re.compile(r"([A-Z_]+)=(.*)", re.DOTALL)
 _PYTHON = re.compile(r"python[0-9.]*(?:\.exe)?\Z")
+_ADDRESS = re.compile(rf"http://[^/?#]+{HOOK_PATH}/([\w-]+)/(\w+)(?:\?([^#]*))?")
 _LIKE_OURS = re.compile(r"ragmem\b.{0,80}\bhooks?\b", re.DOTALL)
 
 
@@ -32,6 +39,24 @@ class Program:
     words: tuple[str, ...]
     variables: tuple[tuple[str, str], ...] = ()
     allowed_s: int = MIN_TIMEOUT_S
+    handler: "Handler | None" = None
+    """What the hooks within a session are; None: what they are already, else a command."""
+    server: str = ""
+    """The address of `ragmem serve`."""
+
+    def entry(self, assistant: "Assistant", event: str) -> dict[str, object]:
+        """Return the entry of an event in the settings; a handler that the assistant lacks is a command."""
+        handler = self.handler or "command"
+        if handler not in assistant.handlers or not assistant.asks_within_session(event):
+            handler = "command"
+        if handler == "http":
+            query = f"?{urlencode(self.variables)}" if self.variables else ""
+            target = f"{self.server}{HOOK_PATH}/{assistant.name}/{event}{query}"
+        else:
+            # The server of the tool has a program of its own.
+            program = self if handler == "command" else Program(("ragmem",), self.variables)
+            target = program.line(event, assistant.name)
+        return assistant.handler_entry(handler, event, target, self.allowed_s)
 
     def line(self, event: str, assistant: str) -> str:
         """Return the shell command that calls this hook of this assistant."""
@@ -54,7 +79,9 @@ def is_in_cache(program: Program) -> bool:
 
 
 def read_call(command: str) -> Call | None:
-    """Parse a command that `connect` has written; return None for any other."""
+    """Parse a command that `connect` has written, or an address; return None for any other."""
+    if found := _ADDRESS.fullmatch(command):
+        return Call(Program((), tuple(parse_qsl(found[3] or ""))), found[2], found[1])
     if "ragmem" not in command:  # splitting is slow, and settings may be long
         return None
     try:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ragmem import __version__
 from ragmem.assistants import load_assistant, load_assistants
-from ragmem.assistants.assistant import Assistant
+from ragmem.assistants.assistant import TOKEN_VARIABLE, Assistant
 from ragmem.assistants.places import SERVER_FORMS, Places, Scope
 from ragmem.errors import ConfigError, RagmemError, StorageError, StoreBusyError, UsageError
 from ragmem.services.wiring.command import Program
@@ -23,8 +23,9 @@ from ragmem.services.wiring.files import (
     replace_settings,
 )
 from ragmem.services.wiring.forms import FORMS, FilePlan
-from ragmem.services.wiring.hook_insertion import InsertionRecord
+from ragmem.services.wiring.hook_insertion import InsertionRecord, as_present
 from ragmem.services.wiring.installed_plugins import DISABLE, find_plugin
+from ragmem.services.wiring.json_hooks import own_hooks, read_hooks
 from ragmem.services.wiring.record import Connection, FileRecord, Record, digest
 from ragmem.storage.sql.fair_lock import turn
 
@@ -194,6 +195,7 @@ def _connect(
     if plugin and all(one.state == "no" for one in connection_states(desk, assistant)):
         return Outcome(assistant, scope, (), plugin=plugin)
     changes, notes = plan_changes(desk, record, assistant, scope, server=server)
+    notes = (*notes, *_handler_notes(desk, assistant, changes))
     if plugin:
         notes = (
             *notes,
@@ -235,6 +237,27 @@ def _connect(
         record.write()
         raise
     return replace(outcome, kept=tuple(kept))
+
+
+def _handler_notes(
+    desk: ConnectContext, assistant: Assistant, changes: Collection[FileChange]
+) -> tuple[str, ...]:
+    """Return what the wanted handler needs; raises ConfigError where hooks would reach another's server."""
+    handler = desk.program.handler
+    if handler is None or handler == "command":
+        return ()
+    if handler not in assistant.handlers:
+        return (f"{assistant.title} calls commands alone",)
+    if handler == "http":
+        needed = f"`ragmem serve` at {desk.program.server}, and {TOKEN_VARIABLE} in its environment"
+        return (f"{assistant.title} needs {needed}; `ragmem serve --print-token` prints the token",)
+    served = [change for change in changes if change.form in SERVER_FORMS]
+    if not any(FORMS[one.form].has_ours(one.after or "", assistant, desk.program) for one in served):
+        raise ConfigError(
+            "no MCP server of this memory is in the settings, to which hooks could go",
+            hint=f"ragmem connect {assistant.name} --handlers command",
+        )
+    return ()
 
 
 def _advise(assistant: Assistant, plugin: str) -> str:
@@ -314,6 +337,8 @@ class ConnectionState:
     state: str
     """"connected", "out of date", "no", or "unreadable"."""
     problem: str = ""
+    handler: str = "command"
+    """What its hooks within a session are."""
 
 
 def find_state(desk: ConnectContext, record: Record, assistant: Assistant, scope: Scope) -> ConnectionState:
@@ -328,7 +353,11 @@ def find_state(desk: ConnectContext, record: Record, assistant: Assistant, scope
     if before is None or not FORMS[form].has_ours(before, assistant, desk.program):
         return ConnectionState(assistant, scope, path, "no")
     current = not any(change.is_changed for change in changes)
-    return ConnectionState(assistant, scope, path, "connected" if current else "out of date")
+    handler = "command"
+    if form == "json":
+        ours = own_hooks(read_hooks(before), assistant, desk.program)
+        handler = as_present(desk.program, ours).handler or handler
+    return ConnectionState(assistant, scope, path, "connected" if current else "out of date", handler=handler)
 
 
 def _names_server(connection: Connection | None) -> bool:

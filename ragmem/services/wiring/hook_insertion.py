@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ragmem.assistants.assistant import Assistant
+from ragmem.assistants.assistant import HOOK_PATH, Assistant
 from ragmem.services.wiring.command import Program
 from ragmem.services.wiring.json_edit import (
     Cut,
@@ -54,6 +54,8 @@ def insert_hooks(
     """
     if not text.strip("\ufeff \t\r\n"):
         return _whole(text, assistant, program)
+    if program.handler is None:
+        program = as_present(program, own_hooks(list(iterate_hooks(read_json(text))), assistant, program))
     renewed, wiring = _update_own(text, assistant, program, before)
     root = read_json(renewed)
     _check(root, assistant)
@@ -65,11 +67,17 @@ def insert_hooks(
     return after, InsertionRecord((*wiring.insertions, *put), wiring.made | made)
 
 
+def as_present(program: Program, ours: Collection[Hook]) -> Program:
+    """Return the program with the handler of our hooks within a session, and the address where it is one."""
+    for hook in ours:
+        if hook.handler != "command":
+            server = hook.command.partition(HOOK_PATH)[0] if hook.handler == "http" else ""
+            return replace(program, handler=hook.handler, server=server)
+    return program
+
+
 def _entries(assistant: Assistant, program: Program) -> dict[str, Any]:
-    return {
-        event: assistant.hook_entry(event, program.line(event, assistant.name), program.allowed_s)
-        for event in assistant.hook_events()
-    }
+    return {event: program.entry(assistant, event) for event in assistant.hook_events()}
 
 
 def _whole(text: str, assistant: Assistant, program: Program) -> tuple[str, InsertionRecord]:

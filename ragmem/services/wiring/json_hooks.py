@@ -2,11 +2,14 @@
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ragmem.assistants.assistant import Assistant
+from ragmem.assistants.assistant import HOOK_SERVER, HOOK_TOOL, Assistant
 from ragmem.services.wiring.command import Call, Program, looks_like_ours, read_call
 from ragmem.services.wiring.json_text import Child, Node, read_json
+
+if TYPE_CHECKING:
+    from ragmem.assistants.assistant import Handler
 
 HOOKS = "hooks"
 
@@ -16,7 +19,9 @@ class Hook:
     """A hook of a settings file; `call` is its parsed command, if we wrote it."""
 
     event: str
+    handler: "Handler"
     command: str
+    """Of another handler than a command what stands for it: an address, or a server and its tool."""
     timeout: Any
     matcher: Any
     call: Call | None
@@ -52,17 +57,31 @@ def iterate_hooks(root: Node) -> Iterator[Hook]:
             children = inner.children if inner is not None and nested else (group,)
             for child in children:
                 value = child.node.value
-                if isinstance(value, dict) and isinstance(value.get("command"), str):
+                if isinstance(value, dict) and (said := _handler_of(value)) is not None:
                     yield Hook(
                         event.name or "",
-                        value["command"],
+                        *said,
                         value.get("timeout"),
                         group.node.value.get("matcher"),
-                        read_call(value["command"]),
+                        read_call(said[1]),
                         group,
                         child,
                         len(children),
                     )
+
+
+def _handler_of(value: dict[str, Any]) -> "tuple[Handler, str] | None":
+    """Return the handler of an entry, and its command or what stands for it; None for other entries."""
+    if isinstance(command := value.get("command"), str):
+        return "command", command
+    if value.get("type") == "http" and isinstance(url := value.get("url"), str):
+        return "http", url
+    if value.get("type") != "mcp_tool":
+        return None
+    tool = f"{value.get('server')} {value.get('tool')}"
+    given = value.get("input")
+    call = given.get("call") if isinstance(given, dict) and tool == f"{HOOK_SERVER} {HOOK_TOOL}" else None
+    return "mcp", call if isinstance(call, str) else tool
 
 
 def own_hooks(hooks: Collection[Hook], assistant: Assistant, program: Program) -> list[Hook]:

@@ -16,6 +16,7 @@ import ragmem as package
 from ragmem.__main__ import run
 from ragmem.assistants import load_assistant
 from ragmem.assistants.places import Places
+from ragmem.hooks.settings import call_hook
 from ragmem.mcp.definitions import tools_of
 from ragmem.services.wiring.installed_plugins import find_plugin
 
@@ -307,6 +308,19 @@ def test_a_hook_of_the_plugin_is_silent_where_connect_has_written_it(name, scope
     assert "stays silent" not in call()
     ragmem("disconnect", name, "--scope", scope)
     assert "stays silent" not in call("--via", "plugin")
+
+
+@pytest.mark.parametrize("handlers", ["mcp", "http"])
+def test_the_plugin_sees_the_hooks_that_are_no_commands(handlers, ragmem, home):
+    assistant = load_assistant("claude-code")
+
+    def are_called():
+        events = assistant.hook_events()
+        return [event for event in events if call_hook(assistant, event, {}, str(home), str(home / "work"))]
+
+    assert are_called() == []
+    assert ragmem("connect", "claude-code", "--handlers", handlers).returncode == 0
+    assert are_called() == assistant.hook_events()
 
 
 # The example for those who have nothing yet.

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import shutil
 import stat
 import subprocess
@@ -9,6 +10,7 @@ import sys
 import threading
 import tomllib
 from types import SimpleNamespace
+from urllib.parse import parse_qs
 
 import pytest
 from settings_files import CODEX_CONFIGS, SETTINGS
@@ -634,3 +636,139 @@ def test_settings_that_cannot_be_read_cost_the_server_and_not_the_hooks(ragmem, 
     assert (home / ".claude.json").read_text() == '{"mcpServers": '
     assert ragmem("disconnect", "claude-code").returncode == 0
     assert (home / ".claude.json").read_text() == '{"mcpServers": '
+
+
+CLAUDES = {key: content for key, (name, content) in SETTINGS.items() if name == "claude-code"}
+
+
+def handlers_of(path):
+    """Return the types of our hooks by event, and fail where an event has more than one."""
+    found = {}
+    for hook in read_hooks(path.read_text("utf-8-sig")):
+        if hook.call is not None:
+            assert hook.event not in found
+            found[hook.event] = hook.handler
+    return found
+
+
+@pytest.mark.parametrize("handlers", ["mcp", "http"])
+@pytest.mark.parametrize("content", CLAUDES.values(), ids=CLAUDES)
+def test_settings_are_what_they_were_after_each_handler(content, handlers, ragmem, home):
+    path = put(home, "claude-code", content)
+    before = tree(path.parent)
+
+    for wanted in (handlers, "command", handlers):
+        assert ragmem("connect", "claude-code", "--handlers", wanted).returncode == 0
+        assert set(handlers_of(path).values()) == {"command", wanted}
+    connected = path.read_bytes()
+    again = ragmem("connect", "claude-code")
+
+    assert "connected already" in again.stdout
+    assert path.read_bytes() == connected
+    assert ragmem("disconnect", "claude-code").returncode == 0
+    assert tree(path.parent) == before
+    assert not (home / ".claude.json").exists()
+
+
+@pytest.mark.parametrize("handlers", ["mcp", "http"])
+def test_what_begins_or_ends_a_session_stays_a_command(handlers, ragmem, home):
+    ragmem("connect", "claude-code", "--handlers", handlers)
+
+    found = handlers_of(home / FILES["claude-code"])
+    assert list(found) == load_assistant("claude-code").hook_events()
+    assert {event for event, handler in found.items() if handler == "command"} == {
+        *("SessionStart", "SessionEnd", "Stop", "SubagentStop", "PreCompact", "PostCompact")
+    }
+    listed = json.loads(ragmem("connect", "--json").stdout)["assistants"][0]["connections"][0]
+    assert (listed["state"], listed["handlers"]) == ("connected", handlers)
+    assert f"connected (user, {handlers})" in ragmem("connect").stdout
+
+
+def test_the_entries_of_each_handler_are_those_of_its_contract(ragmem, home, monkeypatch):
+    monkeypatch.setenv("RAGMEM_HOME", str(home / "my memory"))
+    memory = shlex.quote(f"{home}/my memory")
+    path = home / FILES["claude-code"]
+
+    ragmem("connect", "claude-code", "--handlers", "mcp")
+    group = json.loads(path.read_text())["hooks"]["PostToolUse"][0]
+    assert group["matcher"].split("|") == list(load_assistant("claude-code").tools("PostToolUse"))
+    assert group["hooks"] == [
+        {
+            "type": "mcp_tool",
+            "server": "ragmem",
+            "tool": "hook",
+            "input": {
+                "call": f"RAGMEM_HOME={memory} ragmem hook PostToolUse --for claude-code",
+                "session_id": "${session_id}",
+                "cwd": "${cwd}",
+                "agent_id": "${agent_id}",
+                "tool_name": "${tool_name}",
+                "tool_input": "${tool_input}",
+                "tool_response": {
+                    "stdout": "${tool_response.stdout}",
+                    "stderr": "${tool_response.stderr}",
+                },
+            },
+            "timeout": 5,
+        }
+    ]
+    monkeypatch.setenv("RAGMEM_SERVE_PORT", "9700")
+    ragmem("connect", "claude-code", "--handlers", "http")
+    (entry,) = json.loads(path.read_text())["hooks"]["UserPromptSubmit"][0]["hooks"]
+    address, _, query = entry.pop("url").partition("?")
+    assert address == "http://127.0.0.1:9700/v1/memory/hooks/claude-code/UserPromptSubmit"
+    assert parse_qs(query) == {"RAGMEM_HOME": [f"{home}/my memory"]}
+    assert entry == {
+        "type": "http",
+        "headers": {"Authorization": "Bearer $RAGMEM_TOKEN"},
+        "allowedEnvVars": ["RAGMEM_TOKEN"],
+        "timeout": 5,
+    }
+
+
+def test_a_dry_run_shows_the_handlers_and_writes_nothing(ragmem, home):
+    before = tree(home)
+    shown = ragmem("connect", "claude-code", "--handlers", "mcp", "--dry-run")
+    assert '"type": "mcp_tool"' in shown.stdout
+    assert tree(home) == before
+
+
+def test_hooks_go_to_no_server_of_somebody_else(ragmem, home):
+    theirs = '{"mcpServers": {"ragmem": {"command": "/opt/other", "args": []}}}'
+    for content in (theirs, '{"mcpServers": '):
+        (home / ".claude.json").write_text(content)
+
+        told = ragmem("connect", "claude-code", "--handlers", "mcp")
+
+        assert told.returncode == 2
+        assert "no MCP server of this memory" in told.stderr
+        assert (home / ".claude.json").read_text() == content
+        assert not (home / FILES["claude-code"]).exists()
+    assert ragmem("connect", "claude-code", "--handlers", "mcp", "--no-mcp").returncode == 2
+
+
+def test_hooks_reach_no_server_with_a_certificate(ragmem, home, monkeypatch):
+    monkeypatch.setenv("RAGMEM_SERVE_TLS_CERT", "/a.pem")
+    monkeypatch.setenv("RAGMEM_SERVE_TLS_KEY", "/a.key")
+    told = ragmem("connect", "claude-code", "--handlers", "http")
+    assert told.returncode == 2
+    assert "no server with TLS" in told.stderr
+
+
+def test_other_assistants_stay_with_commands_and_are_told_so(ragmem, home):
+    told = ragmem("connect", "gemini", "--handlers", "mcp")
+    assert told.returncode == 0
+    assert "Gemini CLI calls commands alone" in told.stderr
+    assert set(handlers_of(home / FILES["gemini"]).values()) == {"command"}
+
+
+def test_two_homes_have_hooks_of_their_own_by_address(ragmem, home, monkeypatch):
+    path = home / FILES["claude-code"]
+    ragmem("connect", "claude-code", "--handlers", "http")
+    one = path.read_bytes()
+    monkeypatch.setenv("RAGMEM_HOME", str(home / "second"))
+
+    assert ragmem("connect", "claude-code", "--handlers", "http", "--no-mcp").returncode == 0
+    assert len(read_hooks(path.read_text())) == 24
+    assert ragmem("disconnect", "claude-code").returncode == 0
+    assert path.read_bytes() == one

@@ -99,6 +99,12 @@ def test_roles_that_suffice_get_through(team, tokens):
     assert found.json()["data"]["chunks"]
 
 
+def test_the_hooks_of_the_machine_are_its_owners_alone(team, tokens):
+    path = "/v1/memory/hooks/claude-code/UserPromptSubmit"
+    answer = team.send("POST", path, headers=bearer(tokens["cy"]), json={"session_id": "s", "prompt": "why"})
+    assert (answer.status_code, answer.json()["detail"]) == (403, "hooks are for the owner of this machine")
+
+
 @pytest.mark.parametrize(
     "token", ["", "ragmem_" + "x" * 43, "ragmem_", "é", "x" * 9_000, "a.b.c", "ragmem_" + "x" * 43 + "\x00"]
 )

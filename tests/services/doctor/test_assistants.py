@@ -1,6 +1,7 @@
 """What is wrong with the hooks of an assistant is found, and told with its next step."""
 
 import json
+import socket
 import sys
 from dataclasses import replace
 from datetime import timedelta
@@ -153,6 +154,22 @@ def test_a_fault_is_found(fault, home, checks):
 
     assert [check.status for check in found] == [status]
     assert found[0].fix or status == "ok"
+
+
+def test_hooks_that_are_no_commands_are_understood(home, checks):
+    connect("claude-code", "--handlers", "mcp")
+    assert [check.detail for check in checks()] == ["Claude Code (user, hooks by mcp): never called yet"]
+    change(home / ".claude.json", lambda document: document.clear())
+    assert "other hooks are in" in checks()[0].detail
+
+    connect("claude-code", "--handlers", "http")
+    nobody = [check for check in checks() if check.status != "ok"]
+    assert [(one.status, "where nobody answers" in one.detail) for one in nobody] == [("warning", True)]
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port = str(listening.getsockname()[1])
+        path = settings(home, "claude-code")
+        path.write_text(path.read_text().replace("127.0.0.1:9622", f"127.0.0.1:{port}"))
+        assert [check.detail for check in checks()] == ["Claude Code (user, hooks by http): never called yet"]
 
 
 def test_settings_that_were_broken_or_emptied_are_told_of(home, checks):

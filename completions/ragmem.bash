@@ -193,7 +193,7 @@ _ragmem_options() {
         "agents publish") _ragmem_words --from -h --help ;;
         "agents events") _ragmem_words --type --after --wait -f --follow --json -h --help ;;
         "agents forget") _ragmem_words -h --help ;;
-        "connect") _ragmem_words --all --scope --no-mcp --dry-run --json -q --quiet -h --help ;;
+        "connect") _ragmem_words --all --scope --no-mcp --handlers --dry-run --json -q --quiet -h --help ;;
         "disconnect") _ragmem_words --all --scope --dry-run --json -q --quiet -h --help ;;
         "refresh") _ragmem_words --file --for -p --project --max-lines --dry-run --check --json -q --quiet -h --help ;;
         "serve") _ragmem_words --host --port --allow-remote --team --cert --key --open --print-token --new-token --log-format --log-level --install --uninstall --dry-run -q --quiet -h --help ;;
@@ -374,6 +374,7 @@ _ragmem_value() {
         "agents events:--after") action=: ;;
         "agents events:--wait") action=: ;;
         "connect:--scope") action='_ragmem_words user project' ;;
+        "connect:--handlers") action='_ragmem_words command mcp http' ;;
         "disconnect:--scope") action='_ragmem_words user project' ;;
         "refresh:--file") action=_ragmem_files ;;
         "refresh:--for") action='_ragmem_words claude-code codex cursor gemini opencode copilot' ;;

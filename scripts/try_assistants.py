@@ -1,6 +1,7 @@
 """Try ragmem inside the real coding assistants, with a language model that answers by a script.
 
-Usage: try_assistants.py [FOLDER] [--only NAME]... [--plugin] [--keep] [--markdown PAGE] [--record DIRECTORY]
+Usage: try_assistants.py [FOLDER] [--only NAME]... [--plugin] [--handlers mcp|http] [--keep]
+                         [--markdown PAGE] [--record DIRECTORY]
 
 Installs each assistant from the npm registry below FOLDER (by default a temporary one), and gives each an
 empty home, a repository and a model on loopback. Four facts are stored before; `ragmem connect` writes its
@@ -17,12 +18,13 @@ import json
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -241,6 +243,8 @@ class Trial:
 
     program: Program
     folder: Path
+    handlers: str = ""
+    """What hooks within a session are; empty: commands."""
     version: str = ""
     checks: list[tuple[str, bool, str]] = field(default_factory=list)
     """What is checked, whether it holds, and what was seen."""
@@ -258,6 +262,7 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("folder", nargs="?", type=Path)
     parser.add_argument("--only", action="append", choices=[one.name for one in PROGRAMS], metavar="NAME")
     parser.add_argument("--plugin", action="store_true", help="install the plug-ins instead of connecting")
+    parser.add_argument("--handlers", choices=("mcp", "http"), help="what hooks within a session are")
     parser.add_argument("--keep", action="store_true", help="leave the temporary folder")
     parser.add_argument("--markdown", type=Path, metavar="PAGE")
     parser.add_argument("--record", type=Path, metavar="DIRECTORY")
@@ -266,8 +271,10 @@ def main(words: Sequence[str]) -> int:
     trials = []
     try:
         for program in PROGRAMS:
-            if (not given.only or program.name in given.only) and (program.plugin or not given.plugin):
-                trial = Trial(program, folder / program.name)
+            fits = program.plugin or not given.plugin
+            fits = fits and (not given.handlers or given.handlers in load_assistant(program.name).handlers)
+            if fits and (not given.only or program.name in given.only):
+                trial = Trial(program, folder / program.name, handlers=given.handlers or "")
                 trials.append(trial)
                 try:
                     _try(trial, _plugin_sessions if given.plugin else _sessions)
@@ -317,11 +324,30 @@ def _try(trial: Trial, hold: Hold) -> None:
         _run(["git", "init", "--quiet"], project, environ, COMMAND_S)
         ragmem = _recorder(folder)
         try:
-            hold(trial, command, ragmem, environ, script)
+            with _served(trial, ragmem, environ):
+                hold(trial, command, ragmem, environ, script)
         finally:
             (folder / "requests.json").write_text(json.dumps(script.requests), encoding="utf-8")
             with suppress(subprocess.SubprocessError, OSError):
                 _run([*ragmem, "warm", "stop"], project, environ, COMMAND_S)
+
+
+@contextmanager
+def _served(trial: Trial, ragmem: list[str], environ: dict[str, str]) -> Iterator[None]:
+    """Let `ragmem serve` run for hooks that are requests, with its token in the assistant's environment."""
+    if trial.handlers != "http":
+        yield
+        return
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        environ["RAGMEM_SERVE_PORT"] = str(free.getsockname()[1])
+    project = trial.folder / "project"
+    environ["RAGMEM_TOKEN"] = _run([*ragmem, "serve", "--print-token"], project, environ, COMMAND_S).strip()
+    server = subprocess.Popen([*ragmem, "serve", "--quiet"], cwd=project, env=environ)
+    try:
+        yield
+    finally:
+        server.terminate()
+        server.wait(COMMAND_S)
 
 
 def _sessions(trial: Trial, command: str, ragmem: list[str], environ: dict[str, str], script: Script) -> None:
@@ -336,7 +362,7 @@ def _sessions(trial: Trial, command: str, ragmem: list[str], environ: dict[str, 
             call("pin", made)
     trial.check("the memory is warm", _until(lambda: _is_warm(trial, call), READ_S))
     before = _files(home)
-    call("connect", program.name)
+    call("connect", program.name, *(["--handlers", trial.handlers] if trial.handlers else []))
     connected = _files(home)
     written = [path for path, content in connected.items() if before.get(path) != content]
     trial.check("connect writes its settings", bool(written), ", ".join(_tilde(written, home)))
@@ -383,7 +409,7 @@ def _sessions(trial: Trial, command: str, ragmem: list[str], environ: dict[str, 
     after = _files(home)
     kept = [path for path in written if path not in rewritten and after.get(path) != before.get(path)]
     # What the assistant has written anew meanwhile is not what it was: there the pair must change nothing.
-    call("connect", program.name)
+    call("connect", program.name, *(["--handlers", trial.handlers] if trial.handlers else []))
     call("disconnect", program.name)
     kept += [path for path in rewritten if _files(home).get(path) != after.get(path)]
     told = f"{', '.join(_tilde(rewritten, home))} had been rewritten by the assistant" if rewritten else ""
@@ -513,6 +539,12 @@ def _told(trial: Trial, moment: str, fact: str) -> str:
         event = assistant.find_event(one["arguments"][0])
         if assistant.meaning(event) == moment and fact in _plain(one["said"]):
             return event
+    # Other hooks than commands are known by the log, and what they say by what the model was sent.
+    log = trial.folder / "work/ragmem/state/hooks.log"
+    for line in log.read_text(encoding="utf-8").splitlines() if trial.handlers else ():
+        event = line.split()[2]
+        if assistant.meaning(event) == moment and " told " in line:
+            return f"{event}, {trial.handlers}"
     return ""
 
 

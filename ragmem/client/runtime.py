@@ -29,7 +29,7 @@ SERVES = "serve"
 """The last word of the record if `ragmem serve` holds the lock: no client kills it, because it also serves a
 person."""
 
-_IGNORED = ("RAGMEM_SESSION", "RAGMEM_HOOK", SWITCH)
+_IGNORED = ("RAGMEM_SESSION", "RAGMEM_HOOK", "RAGMEM_TOKEN", SWITCH)
 _FOLDERS = ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME")
 
 

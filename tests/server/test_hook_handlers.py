@@ -19,7 +19,7 @@ from warm_homes import wait_until
 
 from ragmem.api.memory import Ragmem
 from ragmem.assistants import load_assistant
-from ragmem.assistants.assistant import HOOK_PATH, HOOK_TOOL
+from ragmem.assistants.assistant import HOOK_PATH, HOOK_TOOL, TOKEN_VARIABLE
 from ragmem.client import runtime
 from ragmem.hooks.log import NAME as LOG
 
@@ -274,6 +274,10 @@ def test_a_wrong_token_is_told_nothing(world):
         assert answer.status_code == 401
         assert "Kubernetes" not in answer.text
     assert world.reply("http", "UserPromptSubmit", "wrong", prompt=PROMPT)
+
+
+def test_the_token_in_the_environment_of_an_assistant_is_no_setting_of_another_process():
+    assert runtime.identity({}) == runtime.identity({TOKEN_VARIABLE: "t"}) != runtime.identity({"RAGMEM_X": "t"})
 
 
 def test_hooks_that_are_turned_off_are_so_by_every_handler(world):

@@ -671,6 +671,17 @@ def test_settings_are_what_they_were_after_each_handler(content, handlers, ragme
 
 
 @pytest.mark.parametrize("handlers", ["mcp", "http"])
+def test_without_its_record_each_handler_is_found_by_what_it_says(handlers, ragmem, home):
+    path = put(home, "claude-code", CLAUDES["a long one of Claude Code with hooks of others"])
+    before = json.loads(path.read_text())
+    ragmem("connect", "claude-code", "--handlers", handlers)
+    shutil.rmtree(state(home))
+
+    assert ragmem("disconnect", "claude-code").returncode == 0
+    assert json.loads(path.read_text()) == before
+
+
+@pytest.mark.parametrize("handlers", ["mcp", "http"])
 def test_what_begins_or_ends_a_session_stays_a_command(handlers, ragmem, home):
     ragmem("connect", "claude-code", "--handlers", handlers)
 
@@ -758,7 +769,7 @@ def test_hooks_reach_no_server_with_a_certificate(ragmem, home, monkeypatch):
 def test_other_assistants_stay_with_commands_and_are_told_so(ragmem, home):
     told = ragmem("connect", "gemini", "--handlers", "mcp")
     assert told.returncode == 0
-    assert "Gemini CLI calls commands alone" in told.stderr
+    assert "Gemini CLI has no other hooks than commands" in told.stderr
     assert set(handlers_of(home / FILES["gemini"]).values()) == {"command"}
 
 

@@ -22,6 +22,7 @@ from ragmem.assistants import load_assistant
 from ragmem.assistants.assistant import HOOK_PATH, HOOK_TOOL, TOKEN_VARIABLE
 from ragmem.client import runtime
 from ragmem.hooks.log import NAME as LOG
+from ragmem.server.security.audit import FILE_NAME as AUDIT
 
 from .conftest import fill, serving
 
@@ -277,7 +278,9 @@ def test_a_wrong_token_is_told_nothing(world):
 
 
 def test_the_token_in_the_environment_of_an_assistant_is_no_setting_of_another_process():
-    assert runtime.identity({}) == runtime.identity({TOKEN_VARIABLE: "t"}) != runtime.identity({"RAGMEM_X": "t"})
+    assert (
+        runtime.identity({}) == runtime.identity({TOKEN_VARIABLE: "t"}) != runtime.identity({"RAGMEM_X": "t"})
+    )
 
 
 def test_hooks_that_are_turned_off_are_so_by_every_handler(world):
@@ -318,3 +321,12 @@ def test_a_deadline_that_cannot_be_kept_gets_no_reply(handler, tmp_path):
     with serving_both(tmp_path, RAGMEM_HOOKS_QUERY_DEADLINE_S="0.1") as world:
         assert world.reply(handler, "UserPromptSubmit", "s", prompt=PROMPT) is None
         assert "nobody answered in time, 1 in a row" in world.last_lines()[0]
+
+
+def test_events_of_hooks_leave_no_entries_in_the_audit_log(client, filled):
+    asked = client.post(f"{HOOK_PATH}/claude-code/UserPromptSubmit", session_id="s", prompt="/compact")
+    kept = client.post("/v1/memory/memories", text="We decided to bound the queue at 700 entries.")
+
+    assert (asked.status_code, kept.status_code) == (204, 200)
+    audit = (filled.settings.places.state / AUDIT).read_text().splitlines()
+    assert [json.loads(line)["route"] for line in audit] == ["/v1/memory/memories"]

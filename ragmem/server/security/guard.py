@@ -8,6 +8,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from ragmem.assistants.assistant import HOOK_PATH
 from ragmem.ports.principal import NOBODY, Principal, acting_as
 from ragmem.server.inference.api_errors import detail_of
 from ragmem.server.security.access import role_for
@@ -85,8 +86,11 @@ def _values(scope: Scope, name: bytes) -> list[str]:
 
 
 def changes(scope: Scope) -> bool:
-    """Tell whether a request may change stored data, by its method and path."""
-    return scope["method"] not in SAFE_METHODS and scope["path"] not in READING_PATHS | LOGIN_PATHS
+    """Tell whether a request may change stored data, by its method and path; the event of a hook asks."""
+    path = scope["path"]
+    if scope["method"] in SAFE_METHODS or path in READING_PATHS | LOGIN_PATHS:
+        return False
+    return not path.startswith(f"{HOOK_PATH}/")
 
 
 class Guard:

@@ -247,7 +247,7 @@ def _handler_notes(
     if handler is None or handler == "command":
         return ()
     if handler not in assistant.handlers:
-        return (f"{assistant.title} calls commands alone",)
+        return (f"{assistant.title} has no other hooks than commands",)
     if handler == "http":
         needed = f"`ragmem serve` at {desk.program.server}, and {TOKEN_VARIABLE} in its environment"
         return (f"{assistant.title} needs {needed}; `ragmem serve --print-token` prints the token",)

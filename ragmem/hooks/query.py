@@ -1,5 +1,7 @@
 """The question of an event, from its prompt, its tool or its error, or the reason why there is none."""
 
+import time
+
 from ragmem.assistants.assistant import AFTER_TOOL, PROMPT, START, SUBAGENT_START, TOOL_FAILURE
 from ragmem.hooks.event import read_files, tool_input, written_files
 from ragmem.json_text import text_of
@@ -23,6 +25,12 @@ CODE_REACH = 400
 
 SHORTEST_PATTERN = 4
 """Minimum number of letters of a question."""
+
+WRITTEN_WITHIN_S, PAUSE_S = 0.1, 0.02
+"""Seconds to wait for the task of a subagent in the transcript, and between two looks.
+
+Claude Code 2.1.332 writes it up to 40 ms after the event, which a process that stays gets at once.
+"""
 
 MOST_FILES = 8
 """Files of one patch that are asked about."""
@@ -233,7 +241,13 @@ def _task(happening: "HookEvent") -> str:
     from ragmem.hooks.task import last_task
 
     kind = text_of(happening.fields, "agent_type")
-    return last_task(happening.transcript, happening.assistant.tasks, kind=kind)
+    tools, agent = happening.assistant.tasks, happening.agent
+    until = time.monotonic() + WRITTEN_WITHIN_S
+    while not (task := last_task(happening.transcript, tools, kind=kind, agent=agent)):
+        if time.monotonic() >= until:
+            return ""
+        time.sleep(PAUSE_S)
+    return task
 
 
 def _without_context(prompt: str) -> str:

@@ -20,11 +20,12 @@ _KINDS = ("subagent_type", "agent_type")
 _RESULTS = ("tool_use_id", "call_id")
 
 
-def last_task(path: str, tools: "Mapping[str, tuple[str, ...]]", *, kind: str = "") -> str:
+def last_task(path: str, tools: "Mapping[str, tuple[str, ...]]", *, kind: str = "", agent: str = "") -> str:
     """Return the task that the last unanswered call of one of these tools gave; "" if that is not clear.
 
-    `tools` has the fields that may hold the task; `kind` is that of the agent. Of several calls that wait, of
-    the same kind, none is the one for sure. Never raises OSError.
+    `tools` has the fields that may hold the task; `kind` is that of the agent, `agent` its id. The launch of
+    this agent tells for sure. Of several calls that wait, of the same kind, none is the one for sure. Never
+    raises OSError.
     """
     waiting: list[str] = []
     done: set[str] = set()
@@ -33,6 +34,8 @@ def last_task(path: str, tools: "Mapping[str, tuple[str, ...]]", *, kind: str = 
             record = json_text.read(line)
         except ValueError:  # cut off by the beginning of what is read, or not written completely yet
             continue
+        if agent and (task := _launched_task(record, agent)):
+            return task
         for call in _dicts(record):
             done.update(
                 answered
@@ -49,6 +52,14 @@ def last_task(path: str, tools: "Mapping[str, tuple[str, ...]]", *, kind: str = 
             if task := json_text.text_of(given, *tools[name]):
                 waiting.append(task)
     return waiting[0] if len(set(waiting)) == 1 else ""
+
+
+def _launched_task(record: "Any", agent: str) -> str:
+    """Return the task with which a record says that this agent was launched in the background."""
+    result = record.get("toolUseResult") if isinstance(record, dict) else None
+    if not isinstance(result, dict) or result.get("agentId") != agent:
+        return ""
+    return json_text.text_of(result, "prompt")
 
 
 def _last_lines(path: str) -> list[str]:

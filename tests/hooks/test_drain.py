@@ -6,7 +6,10 @@ import os
 import sqlite3
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
+from pathlib import Path
 
 import pytest
 from hook_calls import Hooks
@@ -133,3 +136,29 @@ def test_where_no_session_of_its_own_can_be_had_a_process_is_started_nevertheles
     starting.start(["check", "-", "--session", "s1"], free.environ, folder=str(free.data))
 
     assert wait_until(lambda: "check failed: there are no rules" in free.log(), 30.0)
+
+
+def test_children_are_reaped_and_the_working_folder_is_kept(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    environ = {**os.environ, "RAGMEM_HOME": str(tmp_path / "home")}
+    start = os.posix_spawn
+
+    def start_slowly(*given, **more):
+        time.sleep(0.02)
+        return start(*given, **more)
+
+    monkeypatch.setattr(os, "posix_spawn", start_slowly)
+    with ThreadPoolExecutor(8) as threads:
+        children = list(threads.map(lambda _: starting.start(["--version"], environ, folder="/"), range(8)))
+
+    assert Path.cwd() == tmp_path
+    assert len(set(children)) == 8
+
+    def are_reaped():
+        starting.reap()
+        return not starting._children
+
+    assert wait_until(are_reaped)
+    for child in children:
+        with pytest.raises(ChildProcessError):
+            os.waitpid(child, os.WNOHANG)

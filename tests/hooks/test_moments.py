@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -252,3 +253,29 @@ def test_the_task_of_a_subagent_is_read_in_the_transcript_of_its_session(tmp_pat
     started = {"agent_id": "a1", "agent_type": "Explore", "transcript_path": str(path)}
     said = asked("claude-code", "SubagentStart", **started)
     assert (said["event"], said["prompt"], said["agent"]) == ("subagent", "find the tide lock", "a1")
+
+
+def test_a_task_that_is_written_a_moment_after_the_event_is_waited_for(tmp_path, monkeypatch):
+    monkeypatch.setattr(query, "WRITTEN_WITHIN_S", 20.0, raising=False)
+    path = tmp_path / "s.jsonl"
+    path.write_text("")
+    later = threading.Timer(0.1, path.write_text, [call_of("Agent", 1, prompt="find the tide lock") + "\n"])
+    later.start()
+    said = asked("claude-code", "SubagentStart", agent_id="a1", transcript_path=str(path))
+    assert said["prompt"] == "find the tide lock"
+
+
+def test_the_task_of_a_subagent_in_the_background_is_that_of_its_launch(tmp_path):
+    """Claude Code 2.1.332 answers the call at once, and writes down which agent it has launched."""
+    path = tmp_path / "s.jsonl"
+    lines = []
+    for number, task in enumerate(("find the tide lock", "plan the quay")):
+        content = [{"type": "tool_result", "tool_use_id": f"t{number}", "content": "launched"}]
+        launch = {"isAsync": True, "status": "async_launched", "agentId": f"a{number}", "prompt": task}
+        lines.append(call_of("Agent", number, prompt=task, subagent_type="Explore"))
+        lines.append(json.dumps({"type": "user", "message": {"content": content}, "toolUseResult": launch}))
+    path.write_text("\n".join(lines))
+
+    for agent, task in (("a0", "find the tide lock"), ("a1", "plan the quay"), ("a2", None)):
+        started = {"agent_id": agent, "agent_type": "Explore", "transcript_path": str(path)}
+        assert asked("claude-code", "SubagentStart", **started).get("prompt") == task

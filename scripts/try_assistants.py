@@ -35,6 +35,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from ragmem.assistants import load_assistant  # noqa: E402 - the checkout's own
+from ragmem.assistants.assistant import HOOK_SERVER, HOOK_TOOL  # noqa: E402
 
 BEGIN, END = "<!-- BEGIN try_assistants -->", "<!-- END try_assistants -->"
 
@@ -376,6 +377,7 @@ def _sessions(trial: Trial, command: str, ragmem: list[str], environ: dict[str, 
     trial.check("a prompt is told", _is_sent(WITH_PROMPT, first) and bool(asked), asked)
     unasked = _is_sent(BY_TOOL, first[:1])
     trial.check("the model's call of the tool reached ragmem", _is_sent(BY_TOOL, first) and not unasked)
+    _check_tools(trial, first)
     failed = _told(trial, "tool-failure", AT_FAILURE) or _told(trial, "after-tool", AT_FAILURE)
     trial.check(
         "a failed command is told the known fix", _is_sent(AT_FAILURE, first) and bool(failed), failed
@@ -416,6 +418,14 @@ def _sessions(trial: Trial, command: str, ragmem: list[str], environ: dict[str, 
     trial.check("disconnect leaves the settings byte for byte", not kept, told)
     left = [path for path in written if b"ragmem" in after.get(path, b"")]
     trial.check("nothing of ragmem is left in them", not left, ", ".join(_tilde(left, home)))
+
+
+def _check_tools(trial: Trial, requests: Sequence[tuple[str, str]]) -> None:
+    """Check that a model is offered our tools, but for the one of hooks."""
+    if trial.handlers:
+        sent = "".join(body for _, body in requests)
+        offered = re.findall(rf'"mcp__{HOOK_SERVER}__(\w+)"', sent)
+        trial.check("no model is offered the tool for hooks", bool(offered) and HOOK_TOOL not in offered)
 
 
 def _plugin_sessions(

@@ -55,7 +55,7 @@ def connect(
     ] = False,
     handlers: Annotated[
         HandlerName | None,
-        typer.Option("--handlers", help="What hooks are within a session; else as they are, or commands."),
+        typer.Option("--handlers", help="Type of the hooks within a session; at first: command."),
     ] = None,
     dry_run: DryRunOption = False,
     as_json: JsonOption = False,

@@ -4,7 +4,7 @@ import time
 from typing import Any
 
 from fastapi import APIRouter, Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
 from ragmem import json_text
 from ragmem.api.memory import Ragmem
@@ -45,6 +45,8 @@ def routes(memory: Ragmem, workers: Workers) -> APIRouter:
             document = await workers.run(answer)
         except OverloadedError:
             document = None
-        return Response(status_code=204) if document is None else JSONResponse(document)
+        if document is None:
+            return Response(status_code=204)
+        return Response(json_text.write(document).encode("utf-8", "replace"), media_type="application/json")
 
     return router

@@ -352,9 +352,9 @@ def report(document: dict[str, Any], options: argparse.Namespace) -> None:
             slow += [f"{name} ({common.milliseconds(wall['p95'])})"] * (wall["p95"] > STAYING_WITHIN)
         elif name not in document["handlers"] and name != startup.BASELINE and wall["median"] > goal:
             late.append(name)
-        cpu = common.milliseconds(found["cpu"]["median"]) if "cpu" in found else ""
+        cpu = [common.milliseconds(found["cpu"][one]) if "cpu" in found else "" for one in ("median", "p95")]
         times = [common.milliseconds(wall[figure]) for figure in ("min", "median", "p95")]
-        rows.append([name, *times, cpu, f"{found['ratio']:.2f}", str(found.get("told") or "")])
+        rows.append([name, *times, *cpu, f"{found['ratio']:.2f}", str(found.get("told") or "")])
     wrong = [
         f"{one['situation']}, {one['event']}"
         for one in document["situations"]
@@ -379,7 +379,16 @@ def report(document: dict[str, Any], options: argparse.Namespace) -> None:
         f" 20 ms by mcp and http: {', '.join(slow) or 'none'}"
     )
     notes = [measured, drains, handlers, bad, session["told"]]
-    headers = ["whole process", "wall min ms", "p50 ms", "p95 ms", "CPU p50 ms", "times Python", "told"]
+    headers = [
+        "whole process",
+        "wall min ms",
+        "p50 ms",
+        "p95 ms",
+        "CPU p50 ms",
+        "CPU p95 ms",
+        "times Python",
+        "told",
+    ]
     common.report("hooks", document, headers, rows, options=options, notes=notes)
 
 

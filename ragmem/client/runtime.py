@@ -32,6 +32,17 @@ person."""
 _IGNORED = ("RAGMEM_SESSION", "RAGMEM_HOOK", "RAGMEM_TOKEN", SWITCH)
 _FOLDERS = ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME")
 
+_LOADED = os.stat(ragmem.__file__)
+
+
+def is_outdated() -> bool:
+    """Tell whether the code on the disk is no longer that of this process, after an update."""
+    try:
+        code = os.stat(ragmem.__file__)
+    except OSError:  # it was removed
+        return True
+    return not os.path.samestat(code, _LOADED) or code.st_mtime_ns != _LOADED.st_mtime_ns
+
 
 def is_enabled(environ: "Mapping[str, str]" = os.environ) -> bool:
     """Tell whether a warm process may be asked and started here."""

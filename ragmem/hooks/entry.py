@@ -133,18 +133,23 @@ def reply(
     """
     if limits.is_disabled(os.environ):
         return None
-    from ragmem.hooks import spawn
-
-    spawn.reap()
     event_name, name, _ = _parse_arguments(arguments)
     run = Run(load_assistant(name if name in NAMES else DEFAULT), event_name)
     try:
+        from ragmem.client import runtime
+
         run.began = began
         run.read_settings(folders)
         event = run.assistant.find_event(event_name)
-        if name not in NAMES or not run.assistant.asks_within_session(event):
+        if runtime.is_outdated():
+            # Each question would end the warm process of the new version.
+            _log_once(run, "ragmem was updated: the next session is told something again")
+        elif name not in NAMES or not run.assistant.asks_within_session(event):
             _log_once(run, f'"{event_name[:40]}" of "{name[:40]}" is for a command alone')
         elif run.limits.enabled:
+            from ragmem.hooks import spawn
+
+            spawn.reap()
             return _handle(run, HookEvent(run.assistant, event, fields))
     except Exception as error:  # noqa: BLE001 - no error may reach the assistant
         run.log_outcome("failed:", type(error).__name__, _reason(error))

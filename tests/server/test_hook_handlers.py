@@ -17,10 +17,12 @@ import pytest
 from mcp_talk import Talk, environment, request
 from warm_homes import wait_until
 
+from ragmem import client
 from ragmem.api.memory import Ragmem
 from ragmem.assistants import load_assistant
 from ragmem.assistants.assistant import HOOK_PATH, HOOK_TOOL, TOKEN_VARIABLE
 from ragmem.client import runtime
+from ragmem.hooks.entry import reply
 from ragmem.hooks.log import NAME as LOG
 from ragmem.server.security.audit import FILE_NAME as AUDIT
 
@@ -323,9 +325,30 @@ def test_a_deadline_that_cannot_be_kept_gets_no_reply(handler, tmp_path):
         assert "nobody answered in time, 1 in a row" in world.last_lines()[0]
 
 
-def test_events_of_hooks_leave_no_entries_in_the_audit_log(client, filled):
-    asked = client.post(f"{HOOK_PATH}/claude-code/UserPromptSubmit", session_id="s", prompt="/compact")
-    kept = client.post("/v1/memory/memories", text="We decided to bound the queue at 700 entries.")
+def test_a_process_of_replaced_code_asks_nobody(tmp_path, monkeypatch):
+    """It would end the warm process of the new version at each event."""
+    folders = tuple(str(tmp_path / name) for name in ("config", "data", "state"))
+    (tmp_path / "data").mkdir()
+    asked = []
+    monkeypatch.setattr(client, "ask", lambda *given, **_: asked.append(given))
+    call = ["UserPromptSubmit", "--for", "claude-code"]
+    fields = {"session_id": "s", "cwd": "/", "prompt": PROMPT}
+
+    assert reply(call, fields, began=time.monotonic(), folders=folders) is None
+    assert len(asked) == 1
+    code = tmp_path / "__init__.py"
+    code.touch()
+    monkeypatch.setattr(runtime.ragmem, "__file__", str(code))
+    for _ in range(2):
+        assert reply(call, fields, began=time.monotonic(), folders=folders) is None
+    assert len(asked) == 1
+    assert (tmp_path / "state" / LOG).read_text().count("ragmem was updated") == 1
+
+
+def test_events_of_hooks_leave_no_entries_in_the_audit_log(filled, connect):
+    with connect(filled) as one:
+        asked = one.post(f"{HOOK_PATH}/claude-code/UserPromptSubmit", session_id="s", prompt="/compact")
+        kept = one.post("/v1/memory/memories", text="We decided to bound the queue at 700 entries.")
 
     assert (asked.status_code, kept.status_code) == (204, 200)
     audit = (filled.settings.places.state / AUDIT).read_text().splitlines()

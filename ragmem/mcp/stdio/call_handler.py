@@ -1,11 +1,12 @@
 """Make the calls of tools, resources and prompts in the warm process, or in this one without it."""
 
 import _thread
+import sys
 import time
 
 from ragmem import client, json_text
 from ragmem.assistants.assistant import HOOK_TOOL
-from ragmem.client import connection
+from ragmem.client import connection, runtime
 from ragmem.mcp.definitions import find_tool
 from ragmem.mcp.stdio.protocol import (
     INVALID_PARAMS,
@@ -146,14 +147,19 @@ def _answer_hook(arguments: "Params", began: float) -> "Params":
     This tool is in no list: an assistant's settings call it, and no model. Its argument `call` is the command
     that it stands for, the others are the fields of the event.
     """
+    nothing: Params = {"content": [], "isError": False}
+    if runtime.is_outdated() and "ragmem.hooks.entry" not in sys.modules:
+        # The modules on the disk are of another version than this process.
+        return nothing
     from ragmem.hooks.entry import reply  # noqa: PLC0415 - few clients call it
     from ragmem.hooks.event import fields_of_texts  # noqa: PLC0415
 
     said = json_text.text_of(arguments, "call")
     words = said.rpartition(" hook ")[2].split()
     document = reply(words, fields_of_texts(arguments), began=began)
-    text = "" if document is None else json_text.write(document)
-    return {"content": [{"type": "text", "text": text}] if text else [], "isError": False}
+    if document is None:
+        return nothing
+    return {**nothing, "content": [{"type": "text", "text": json_text.write(document)}]}
 
 
 def _text(params: "Params", name: str) -> str:

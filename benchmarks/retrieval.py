@@ -466,8 +466,9 @@ def main() -> None:
         f"model {model}; entities and relations: {'of all sets' if options.graph else 'none'}",
         "default: as `ragmem query` answers",
         (
-            "@1k, @4k: share of the gold in the block of `ragmem query --context --budget 1000` and 4000; "
-            "answer: share of the answers that stand verbatim in the gold and in the block"
+            "@1k, @4k, @index: share of the gold in the block of `ragmem query --context --budget 1000` and "
+            "4000, and in what `search` of MCP says; answer: share of the answers that stand verbatim in the "
+            "gold and there"
         ),
         _told_of_silence(sets),
         (
@@ -526,8 +527,15 @@ def _figure(value: float | None) -> str:
     return "-" if value is None else f"{value:.3f}"
 
 
-WITHIN = ("gold@1k", "gold@4k", "answer@1k", "answer@4k")
-"""Shares within a budget of tokens, in the order of their columns."""
+WITHIN = {
+    "gold@1k": "@1k",
+    "gold@4k": "@4k",
+    "gold@index": "@index",
+    "answer@1k": "answer @1k",
+    "answer@4k": "answer @4k",
+    "answer@index": "answer @index",
+}
+"""Shares within a budget of tokens, with the headers of their columns."""
 
 SHOWN = {"recall@5": "recall@5", "recall@10": "@10", "ndcg@10": "NDCG@10", "hit@1": "hit@1", "hit@5": "hit@5"}
 """The metrics of the table, by its headers; the JSON has all of them."""
@@ -536,7 +544,7 @@ SHOWN = {"recall@5": "recall@5", "recall@10": "@10", "ndcg@10": "NDCG@10", "hit@
 def _table(sets: Mapping[str, Mapping[str, Any]]) -> tuple[list[str], list[list[str]]]:
     """Return the table; what always answers is in the JSON alone: *silent, gold* tells the difference."""
     headers = ["set", "system", "questions", *SHOWN.values()]
-    headers += ["@1k", "@4k", "answer @1k", "answer @4k"]
+    headers += WITHIN.values()
     headers += ["silent, foreign", "silent, no gold", "silent, gold", "ms p50", "ms p95"]
     rows = []
     for name, row in sets.items():

@@ -1,13 +1,15 @@
-"""What of the gold stands in the block of `ragmem query --context` within a budget of tokens."""
+"""What of the gold stands in the block of `ragmem query --context` within a budget, and in an MCP search."""
 
 import re
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import pairwise
 
 from retrieval_sets import Query, plain
 
 from ragmem.domain.secrets.redaction import DEFAULT
+from ragmem.domain.text.excerpts import estimate_tokens
+from ragmem.mcp.search import index_lines
 from ragmem.services.context.context import context, memories_for
 from ragmem.services.retrieval.query import Answer
 
@@ -36,18 +38,21 @@ def budget_metrics(
     found: dict[str, float] = {}
     for name, tokens in BUDGETS.items():
         block = context(ask(memories_for(tokens, USUAL)), tokens=tokens, redactor=DEFAULT)
-        shown = {documents[memory.id] for memory in block.memories}
-        said = _pairs(block.text)
-        held = [
-            any(_is_held(piece, said) for piece in query.evidence[one])
-            if one in query.evidence
-            else one in shown
-            for one in query.gold
-        ]
-        found[f"gold@{name}"] = sum(held) / len(held)
-        found[f"tokens@{name}"] = float(block.tokens)
-        if query.answer:
-            found[f"answer@{name}"] = float(plain(query.answer) in plain(block.text))
+        found |= _held(name, block.text, {documents[memory.id] for memory in block.memories}, query)
+    matches = ask(USUAL).matches
+    lines = index_lines(matches, query.text, labels=[""] * len(matches), redactor=DEFAULT)
+    return found | _held("index", "\n".join(lines), {documents[one.memory.id] for one in matches}, query)
+
+
+def _held(name: str, text: str, shown: Collection[str], query: Query) -> dict[str, float]:
+    said = _pairs(text)
+    held = [
+        any(_is_held(piece, said) for piece in query.evidence[one]) if one in query.evidence else one in shown
+        for one in query.gold
+    ]
+    found = {f"gold@{name}": sum(held) / len(held), f"tokens@{name}": float(estimate_tokens(text))}
+    if query.answer:
+        found[f"answer@{name}"] = float(plain(query.answer) in plain(text))
     return found
 
 

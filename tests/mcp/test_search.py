@@ -66,6 +66,21 @@ def test_a_hit_has_id_date_kind_source_title_excerpt_and_score_in_few_tokens(fil
     assert found.data["matches"][0]["full_id"] == tides.id
 
 
+def test_the_best_match_says_more_than_the_next_ones(known, call):
+    def text(name: str) -> str:
+        causes = (" ".join(f"{name}{letter}{part}" for letter in "abcdef") for part in range(12))
+        return " ".join(f"The pump leaks by {cause}." for cause in causes)
+
+    piers = ("aft", "bow", "crew", "deck", "eddy", "fog")
+    known.ingest([draft(name, text(name)) for name in piers], rule="off")
+    found = call("search", query="by what the pump leaks").text
+    sizes = [len(line) for line in found.split("\n") if line.startswith("  ")]
+    assert len(sizes) == len(piers)
+    assert 400 < sizes[0] <= 640
+    assert all(120 < size <= 290 for size in sizes[1:3])
+    assert all(size <= 160 for size in sizes[3:])
+
+
 def test_what_is_said_is_framed_as_data_and_is_not_stored_again(filled, call):
     for name, arguments in (("search", {"query": "tide tables"}), ("timeline", {}), ("status", {})):
         text = call(name, **arguments).text

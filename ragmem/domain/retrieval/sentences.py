@@ -106,6 +106,21 @@ _ASKS = lazy(
 )
 """What asks for a quantity or a name, and is no word of the answer."""
 
+_QUANTITY = lazy(r"\bhow (long|large|big|often|fast|old|far|high|deep|much)\b", re.IGNORECASE)
+_ATTRIBUTES = {
+    "long": "length duration",
+    "large": "size",
+    "big": "size",
+    "often": "frequency interval",
+    "fast": "speed latency",
+    "old": "age",
+    "far": "distance",
+    "high": "height",
+    "deep": "depth",
+    "much": "amount cost price",
+}
+"""Adjective of a question -> what an answer calls the quantity: "how long" has the answer "Length: ..."."""
+
 _COUNT = lazy(
     r"\b(?:how many|wie viele|combien de|cu\u00e1nt[oa]s)\s+(?:\w+\s+){0,2}?(\w{3,})", re.IGNORECASE
 )
@@ -256,6 +271,12 @@ def _rarity_of(
                     often += frequency[word]
         if often:
             rarity[term] = math.log1p((max(0, len(words) - often) + 0.5) / (often + 0.5))
+    for adjective in _QUANTITY.findall(question.lower()):
+        named_so = [stem(word) for word in _ATTRIBUTES[adjective].split()]
+        often = sum(frequency[word] for word in named_so)
+        if often:
+            forms |= {word: (f"how {adjective}", 1.0) for word in named_so if word not in forms}
+            rarity[f"how {adjective}"] = math.log1p((max(0, len(words) - often) + 0.5) / (often + 0.5))
     return rarity, forms
 
 

@@ -94,6 +94,22 @@ def test_an_excerpt_holds_the_whole_sentence_row_or_line_that_answers(best, ques
     assert len(shown) <= 120
 
 
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("how long should a cover letter be", "**Length:** a full page of 600 words"),
+        ("how big is the photo of a cover letter", "**Size:** 3 by 4 centimetres"),
+        ("how often is the cover letter checked", "**Interval:** each Monday"),
+    ],
+)
+def test_a_quantity_is_found_by_what_the_answer_calls_it(best, question, answer):
+    letters = "\n\n".join(f"A cover letter goes to harbour {number} first." for number in range(9))
+    quantities = (
+        "**Length:** a full page of 600 words\n\n**Size:** 3 by 4 centimetres\n\n**Interval:** each Monday"
+    )
+    assert answer in best(f"# Cover letters\n\n{letters}\n\n{quantities}\n\n{letters}", question, most=200)
+
+
 def test_a_line_with_only_a_date_answers_only_when_it_is_asked_for(best):
     record = (
         "# Ferries\n\nDate: 2026-05-03\n\n**Project:** May ferries\n\nThe night ferry gets a second crew.\n"

@@ -68,6 +68,8 @@ _FIELD = lazy(
     re.IGNORECASE,
 )
 """A line such as "**Project:** tideline", which says nothing of its own."""
+_BARE_KEY = lazy(r"\W*\"([\w-]+)\":\s*(?:[\[{]|-?[\d.]+|true|false|null|\"\")?[\s,\]}]*")
+"""A line of JSON that holds a number or opens a list, and tells nothing alone: `"end_line": 95,`."""
 _ONLY_DATE = lazy(r"\W*(?:[^\W\d][\w ]{0,24}:)?\W*\d{1,4}[-./]\d{1,2}[-./]\d{1,4}(?:[T ][\d:.Z+]+)?\W*")
 _ASKS_WHEN = r"\b(?:when|what (?:date|day|time)|wann|quand|cu\u00e1ndo)\b"
 _WHEN = lazy(_ASKS_WHEN, re.IGNORECASE)
@@ -175,6 +177,7 @@ def without_fields(text: str, sentences: Sequence[Sentence], question: str) -> l
     """Return the sentences without lines that have only a date, or a field that the question does not name.
 
     Each answer shows its date and project anyway, and a year in the question would make such a line the best.
+    A bare key of JSON stays if the question has one of its words.
     """
     low = question.lower()
     asks_when = _WHEN.search(low) is not None
@@ -182,6 +185,8 @@ def without_fields(text: str, sentences: Sequence[Sentence], question: str) -> l
     def is_asked(one: Sentence) -> bool:
         if field := _FIELD.fullmatch(text, one.start, one.end):
             return field[1].lower() in low
+        if key := _BARE_KEY.fullmatch(text, one.start, one.end):
+            return any(word in low for word in fold_words(key[1].replace("_", " ")))
         return asks_when or not _ONLY_DATE.fullmatch(text, one.start, one.end)
 
     return [one for one in sentences if is_asked(one)]

@@ -119,6 +119,15 @@ def test_a_line_with_only_a_date_answers_only_when_it_is_asked_for(best):
     assert "**Project:** May ferries" in best(record, "which project has the May ferries")
 
 
+def test_a_bare_key_of_json_is_told_only_if_it_is_asked_for(best):
+    finding = '"finding": "The ferry importer drops rows without an arrival.",'
+    record = (
+        f'# Ferries\n\n{{\n  "ferries": [\n    {{\n      "end_line": 95,\n      {finding}\n    }}\n  ]\n}}\n'
+    )
+    assert best(record, "what does the importer drop") == finding
+    assert '"end_line": 95' in best(record, "what is the end line of the importer")
+
+
 def test_the_result_of_an_exchange_is_told_and_not_its_question_or_the_work(best):
     shown = best(EXCHANGE, "why does the ferry importer skip night crossings", most=130)
     assert shown.startswith("The ferry importer dropped every row without an arrival")

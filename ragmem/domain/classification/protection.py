@@ -191,8 +191,8 @@ def is_decision(sentence: str) -> bool:
     """Tell whether a sentence says that something was decided, or what is wanted for good."""
     low = sentence.lower()
     strong = [reason for hints in (_RECORD, _WILL) for reason in hints.find(low)]
-    # The number of a record says nothing alone: a sentence may be about it.
-    if any(_NUMBERED.fullmatch(reason) is None for reason in strong):
+    # The number and the status of a record say nothing alone: a sentence may be about it.
+    if any(_NUMBERED.match(reason) is None for reason in strong):
         return True
     return says_decided(sentence)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from ragmem.domain.classification.decision_record import amended_ids, is_record
 from ragmem.domain.classification.one_line import line_of
 from ragmem.domain.classification.protection import is_decision, protection_reasons
 from ragmem.domain.classification.substance import evidence_types
@@ -64,6 +65,13 @@ _SYMBOL = re.compile(r"(?=.*[_A-Z])[A-Za-z_]\w{3,}")
 _CONTACT = re.compile(r"[\w.+-]+@[\w-]+\.[a-z]{2,}|\+?\d{2,4}[-. ]\d{3}[-. ]\d{4}\b", re.IGNORECASE)
 """An address or a telephone number, which do not belong into a file that is shared."""
 
+_IMAGINED = re.compile(
+    r"\b(?:if|when|whether|unless|in case|suppose|would|could|might|users?|they|someone"
+    r"|wenn|falls|w\u00fcrde|k\u00f6nnte|si|cuando)\b",
+    re.IGNORECASE,
+)
+"""Words of conditions, of what could be, and of other people than those who talk."""
+
 _REASONS = ("cause", "rule")
 
 
@@ -118,7 +126,7 @@ def index(
         if _is_promoted(entry, kept, policy) and _belongs(entry, project)
     ]
     # Superseded and perhaps outdated memories are omitted, even if gc has not run since.
-    untrue = {one.older for one in changes(found)}
+    untrue = {one.older for one in changes(found)} | amended_ids(entry.memory for entry in found)
     entries = [one for one in found if one.id not in untrue and not _is_read_from(one, without)]
     newest = max((entry.memory.event_time for entry in entries), default=None)
     degrees = catalog.connections.degree([entry.id for entry in entries])
@@ -212,7 +220,7 @@ def _group(entry: Entry, line: str, *, decided: bool) -> Group:
     rules = bool(protection_reasons(line))
     if (memory.kind is Kind.PREFERENCE or entry.type is EntryType.THOUGHT) and (told or rules):
         return PREFERENCES
-    if decided:
+    if decided or is_record(memory):
         return DECISIONS
     if entry.type is EntryType.ERROR and "cause" in evidence:
         return PROBLEMS
@@ -288,9 +296,14 @@ def _line(entry: Entry, redactor: Redactor, *, decided: bool) -> tuple[str, floa
             if outline
             else ((start, end) for _, start, end in units(memory.text))
         )
-        within = {start for start, end in spans if not decided or is_decision(memory.text[start:end])}
+        within = {start for start, end in spans if not decided or _is_settled(memory.text[start:end])}
     text, worth = line_of(memory, redactor, within=within, decided=decided)
     return ("", 0.0) if _CONTACT.search(text) else (text, worth)
+
+
+def _is_settled(sentence: str) -> bool:
+    """Tell whether a sentence of an exchange decides something, and no case is imagined or told of others."""
+    return is_decision(sentence) and not _IMAGINED.search(sentence)
 
 
 def _is_only_decided(entry: Entry, policy: LifecyclePolicy) -> bool:

@@ -5,8 +5,10 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from itertools import chain, islice
 
+from ragmem.domain.classification.decision_record import amended_ids
 from ragmem.domain.classification.filler import Voice, classify_voice
-from ragmem.domain.classification.one_line import line_of, plain
+from ragmem.domain.classification.one_line import line_of
+from ragmem.domain.classification.standalone import plain
 from ragmem.domain.lifecycle.changes import changes
 from ragmem.domain.model import EPISODES, SHARED, USER, Category, Kind, Memory
 from ragmem.domain.model.lifecycle import Entry, EntryType, LifecyclePolicy, explicit_type
@@ -374,6 +376,7 @@ def _rules(
         return []
     # What others have shared makes nothing untrue by itself.
     untrue = {one.older for one in changes([one for one in found if one.memory.source != SHARED])}
+    untrue |= amended_ids(entry.memory for entry in found if entry.memory.source != SHARED)
     rules = [entry for entry in found if entry.id not in untrue]
     nearness = near() if len(rules) > MOST_RULES else {}
     rules.sort(

@@ -8,16 +8,10 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from ragmem.domain.classification.one_line import (
-    HEAD,
-    MAX_CHARS,
-    MIN_CHARS,
-    is_in_force,
-    is_record,
-    line_of,
-    plain,
-)
+from ragmem.domain.classification.decision_record import HEAD, is_in_force, is_record
+from ragmem.domain.classification.one_line import line_of
 from ragmem.domain.classification.protection import says_decided
+from ragmem.domain.classification.standalone import MAX_CHARS, MIN_CHARS, plain
 from ragmem.domain.model import EPISODES, Memory
 from ragmem.domain.model.lifecycle import EntryType, explicit_type
 from ragmem.domain.secrets.redaction import Redactor

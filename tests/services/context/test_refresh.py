@@ -8,7 +8,8 @@ import pytest
 
 from ragmem.api.memory import Ragmem
 from ragmem.api.memory_file import MemoryFile
-from ragmem.domain.classification.one_line import MAX_CHARS, line_of, plain
+from ragmem.domain.classification.one_line import line_of
+from ragmem.domain.classification.standalone import MAX_CHARS, plain
 from ragmem.domain.model import Draft, Kind, Scope
 from ragmem.domain.model.lifecycle import LifecycleState
 from ragmem.domain.secrets.redaction import DEFAULT
@@ -487,6 +488,103 @@ def test_of_a_plan_only_what_it_decides_is_told(memory, tmp_path):
     assert "cached for a minute" in line
 
 
+@pytest.mark.parametrize(
+    ("status", "head", "told"),
+    [
+        ("Accepted", "Amends: ADR-0007", ["0009"]),
+        ("Accepted", "This supersedes in part ADR 7.", ["0009"]),
+        ("Accepted", "It is not superseded by ADR-0007.", ["0007", "0009"]),
+        ("Accepted", "Amends: SDR-0007", ["0007", "0009"]),
+        ("Proposed", "Amends: ADR-0007", ["0007"]),
+    ],
+)
+def test_a_record_that_a_later_accepted_one_amends_is_not_told(memory, tmp_path, status, head, told):
+    for name, own, above, said in (
+        ("adr-0007", "Accepted", "", "We will print each board of 0007 at night."),
+        ("adr-0009", status, head, "All the paper of 0009 comes from one mill upstream."),
+    ):
+        text = f"# Printers\n\nStatus: {own}\n\n{above}\n\n## Decision\n\n{said}\n"
+        stored(memory, name, text, uri=f"/r/docs/adr/{name}-printer.md", source="decisions", title="Printers")
+    lines = [line.text for _, lines in refreshed(memory, tmp_path / "A.md").index.groups for line in lines]
+    assert [name for name in ("0007", "0009") if any(name in line for line in lines)] == told
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("We decided that the board is cached in `board.py`, because its model is slow.", True),
+        ("If the printer is slow, we decided that the board is cached for a minute.", False),
+        ("The user decided to print the board of `board.py` in two parts.", False),
+        ("They chose not to keep the board that nobody had printed.", False),
+    ],
+)
+def test_of_an_exchange_no_imagined_case_and_nothing_of_others_is_told(memory, tmp_path, said, told):
+    stored(memory, "board", EXCHANGE.format(said=f"ADR-7 is accepted. {said}"), source="transcripts")
+    path = tmp_path / "A.md"
+    assert refreshed(memory, path).changed is told
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("Never print the board of the harbour on both sides of the paper.", True),
+        ("The board must be printed on paper of the harbour in `printer.py`.", True),
+        ("When the tide is late, do not print the board a second time.", True),
+        ("The board is printed only if `tide_feed.py` has sent its tides.", False),
+        ("The board of `board.py` had never been printed on both sides.", False),
+        ("Seven tides are open on six other Must berths of the harbour.", False),
+        ("Always run the printer of the procedure above with its own paper.", False),
+        ("Never fix it by a second printer on the board of the harbour.", False),
+    ],
+)
+def test_of_a_note_what_is_to_be_done_is_told_and_no_state_or_detail(memory, tmp_path, said, told):
+    text = f"# Notes of the board\n\nThe printer hums. {said}\n"
+    stored(memory, "notes", text, title="Notes of the board", kind=Kind.ARCHITECTURE)
+    assert refreshed(memory, tmp_path / "A.md").changed is told
+
+
+@pytest.mark.parametrize("name", ["README.md", "template.md", "0001-record-architecture-decisions.md"])
+def test_what_only_tells_how_decisions_are_recorded_is_not_told(memory, tmp_path, name):
+    text = "# Record architecture decisions\n\n## Decision\n\nWe will never decide without a record of it.\n"
+    stored(
+        memory,
+        "adr",
+        text,
+        uri=f"/r/docs/adr/{name}",
+        source="decisions",
+        title="Record architecture decisions",
+    )
+    assert not refreshed(memory, tmp_path / "A.md").changed
+
+
+@pytest.mark.parametrize(
+    ("decision", "told"),
+    [
+        ("We will use **one printer** as the printer of the board.", "We will use one printer as"),
+        (
+            "<!-- lint: off -->\nWe print the boards at night only, by one printer.",
+            "We print the boards at night only",
+        ),
+        ("Option 2 - We will print the board at night.", "We will print the board at night."),
+        ("(#2) We will print [the board][b] and hang it up[^1].", "We will print the board and hang it up."),
+        ("Run the board by a queue of jobs:\n\n- one\n- two", "Run the board by a queue of jobs."),
+        (f"Chosen: the printer of the north quay, because {'it prints on both sides, ' * 9}.", "north quay."),
+        ("We've tested the printers of the harbour. We will print all boards at night.", "We will print all"),
+        ("The board has three layers:\n\n- one\n- two", ""),
+        ("Printing at night was chosen because:\n\n- it is quiet", ""),
+        ("We will need to buy paper for the printer of the harbour.", ""),
+    ],
+)
+def test_of_a_decision_the_sentence_that_says_what_is_done_is_told(memory, tmp_path, decision, told):
+    text = f"# ADR 7: printers\n\n## Status\n\nAccepted\n\n## Decision\n\n{decision}\n"
+    stored(
+        memory, "adr", text, uri="/r/docs/adr/0007-printers.md", source="decisions", title="ADR 7: printers"
+    )
+    lines = [line for _, lines in refreshed(memory, tmp_path / "A.md").index.groups for line in lines]
+    assert [told in line.text for line in lines] == [True] * bool(told)
+    assert all("lint" not in line.text for line in lines)
+
+
 def git(root, *words):
     subprocess.run(
         ["git", "-C", str(root), "-c", "user.name=a", "-c", "user.email=a@b", *words],
@@ -573,7 +671,10 @@ SAID = "The board is cached for a minute in `board.py`, because the model of the
     ("text", "told"),
     [
         (f"# ADR 7: the board\n\nStatus: accepted\n\n## Decision\n\n{SAID}", True),
-        (f"# ADR 7: the board\n\n## Decision\n\n### How\n\n{SAID}", False),
+        (f"# ADR 7: the board\n\n## Decision\n\n### How\n\n{SAID}", True),
+        (f"# ADR 7: the board\n\n## Decision\n\n```\nboard = cached\n```\n\n{SAID}", False),
+        (f"# ADR 7: the board\n\n- \uc0c1\ud0dc: accepted\n\n{SAID}", True),
+        (f"# ADR 7: the board\n\n## Status\n\n\U0001f914 Incomplete\n\n## Decision\n\n{SAID}", False),
         (f"# ADR 7: the board\n\n## Decision Drivers\n\n- {SAID}", False),
         (f"# ADR 7: the board\n\nStatus: proposed\n\n## Decision\n\n{SAID}", False),
         (f"# ADR 7: the board\n\n> SUPERSEDED, do not follow\n\n## Decision\n\n{SAID}", False),
@@ -624,8 +725,45 @@ def test_a_description_is_told_if_it_lasts_and_is_no_address(memory, tmp_path, k
 
 
 @pytest.mark.parametrize(
+    ("kind", "said", "told"),
+    [
+        ("project", "The file `board.py` draws late tides in red \u2014 never draw the early ones.", True),
+        ("project", "How the board of the harbour is drawn, printed and hung beside the gate.", False),
+        ("project", "Tracked as D-15: the board has no tide of the north quay, so nobody sails.", False),
+        ("feedback", "Conventions of the board and common mistakes to avoid in the harbour.", False),
+        ("feedback", "Three printers ran at once on the board, and two of them were out of ink.", False),
+        (
+            "feedback",
+            "Before hanging up the board, print its 12 pages by `printer.py` on paper of the harbour.",
+            True,
+        ),
+        (
+            "feedback",
+            "RESOLVED: the board used to be printed twice, because the gate was asked twice.",
+            False,
+        ),
+        (
+            "decision",
+            "The file `board.py` is the source of the board; the screen is a mirror, not the master.",
+            True,
+        ),
+    ],
+)
+def test_a_description_that_only_names_its_subject_or_tells_a_story_is_not_told(
+    memory, tmp_path, kind, said, told
+):
+    metadata = {"description": said, "type": kind}
+    stored(memory, "look", "The board is drawn.", title="Look of the board", metadata=metadata)
+    assert refreshed(memory, tmp_path / "A.md").changed is told
+
+
+@pytest.mark.parametrize(
     ("title", "told"),
-    [("ADR 7: Use one printer for all boards", True), ("ADR 7: Printers of the boards", False)],
+    [
+        ("ADR 7: Use one printer for all boards", True),
+        ("ADR 7: Printers of the boards", False),
+        ("ADR 7: Users of the printer revisited", False),
+    ],
 )
 def test_a_record_without_a_sentence_is_told_by_a_title_that_decides(memory, tmp_path, title, told):
     text = f"# {title}\n\n## Decision\n\n1. Buy it\n2. Plug it in\n"

@@ -1,0 +1,284 @@
+"""Read records of decisions: whether one holds, and the sentence that states what was decided."""
+
+import re
+from collections.abc import Iterable, Iterator
+
+from ragmem.domain.classification.standalone import (
+    ASIDE,
+    LONGEST,
+    WORD,
+    has_verb,
+    is_order,
+    main_clause,
+    plain,
+    stands_alone,
+    without_comments,
+)
+from ragmem.domain.model import Memory
+from ragmem.domain.secrets.redaction import Redactor
+from ragmem.domain.text.blocks import Block, BlockType, units
+
+HEAD = 1_000
+"""Number of characters in which a text may say that it is obsolete."""
+
+_ENDED = r"superseded|deprecated|rejected|obsolete|abandoned|withdrawn|cancelled|canceled"
+
+_STATUS = r"^#{0,6}\W{0,6}status\W{1,8}"
+
+_NO_LONGER = re.compile(
+    rf"{_STATUS}(?:{_ENDED})\b|^\W{{0,6}}(?:{_ENDED})\b|^\W{{0,6}}(?:replaced|amended) (?:in part )?by\b"
+    r"|\bdo not follow\b",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+_RESOLVED = re.compile(r"\W{0,6}(?:resolved|fixed|closed|done|obsolete|superseded|outdated)\b", re.IGNORECASE)
+"""The beginning of the description of a matter that is over."""
+
+_OVER = re.compile(r"\b(?:RESOLVED|FIXED|CLOSED|DONE|COMPLETED?|SHIPPED|MERGED)\b")
+"""The same in a title."""
+
+_ENDED_STATUS = re.compile(
+    rf"{_STATUS}[^\n]{{0,200}}\b(?:{_ENDED}|amended|retracted|historical|moved|partially)\b"
+    r"|^#{1,4} (?:update|amendment)\b",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""What was decided and no longer holds as it was written."""
+
+_UNDECIDED = re.compile(
+    rf"{_STATUS}(?:proposed|draft|pending|under review|in review|open|rfc)\b|\$ARGUMENTS\b|\{{\{{\w",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""A status of what is not decided yet, and the marks of a template."""
+
+_STATUS_LINE = re.compile(
+    r"^#{0,6}\W{0,6}(?:status|statut|estado|stato|\u0441\u0442\u0430\u0442\u0443\u0441|\u72b6\u6001|\u30b9\u30c6\u30fc\u30bf\u30b9|\uc0c1\ud0dc)\b"
+    r"(?:[ \t*_]*[:\uff1a|][^\w\n]*|[ \t*_:]*\n\W{0,8})(\w[^\n]{0,80})",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""The line of a status, or the one below its heading; also in other languages."""
+
+_ACCEPTED = re.compile(
+    r"(?:accepted|approved|adopted|implemented|active|agreed|decided|done|ratified|in force"
+    r"|angenommen|akzeptiert|beschlossen|accept[\u00e9e]e?|adopt[\u00e9e]e?|aceptad[ao]|aprobad[ao]|aceit[ao]|aprovad[ao]"
+    r"|accettat[ao]|geaccepteerd|\u043f\u0440\u0438\u043d\u044f\u0442\w*)\b"
+    r"|\u5df2(?:\u63a5\u53d7|\u91c7\u7eb3|\u6279\u51c6|\u901a\u8fc7|\u5b9e\u65bd)|\u751f\u6548|\u63a1\u7528|\u63a1\u629e|\u627f\u8a8d|\uc2b9\uc778|\ucc44\ud0dd",
+    re.IGNORECASE,
+)
+"""The status of a decision that holds."""
+
+_RECORD = re.compile(
+    r"(?:^|/|__|_)(?:adrs?|(?:architecture-)?decisions?(?:-records?)?)(?:/|_)", re.IGNORECASE
+)
+
+_RECORD_TITLE = re.compile(r"(?:adr|decision)[-_ #]?\d|\d{2,4}\s?[-:.]\s", re.IGNORECASE)
+"""The path or the title of a record of one decision, whose title states it."""
+
+_NO_RECORD = re.compile(
+    r"(?:^|[/_])(?:readme|template|_?index|0000[-_][^/]*)\.\w+$|/(?:future|proposals?|drafts?)/",
+    re.IGNORECASE,
+)
+"""The path of a file beside the records of decisions, and of what is only proposed."""
+
+_ABOUT_RECORDS = re.compile(
+    r"\b(?:architectur\w+|any) decisions?\b"
+    r"|\bd[\u00e9e]cisions? (?:concernant )?(?:l|d)['\u2019]architecture\b"
+    r"|\barchitekturentscheidung|\b(?:ADRs?|decision record) (?:process|template|format)\b",
+    re.IGNORECASE,
+)
+"""The title of the record that comes with a template of such records."""
+
+_STATES = re.compile(
+    r"(?:^|[:\u2014-]\s+)(?!users?\b)(?:use|adopt|make|migrate|model|replace|remove|record|keep|split|move|store|drop|prefer"
+    r"|expose|introduce|separate|support|require|serve|treat|mine|self-host|build|run|pin|enforce|allow"
+    r"|deny)\w{0,3}\b"
+    r"|\b(?:over|instead of|rather than|without|is|are|must|not|no|never|only|as)\b",
+    re.IGNORECASE,
+)
+"""A title that states a decision."""
+
+_DECISION_HEADING = re.compile(
+    r"^#{2,4}[ \t]+(?:[\d.]+[ \t]+)?(?:(?:the|our|final) )?(?:decisions?(?: outcome| made)?|outcome"
+    r"|entscheidung"
+    r"|d[\u00e9e]cision|decisi[\u00f3o]n|decis[\u00e3a]o|decisione|besluit|\u0440\u0435\u0448\u0435\u043d\u0438\u0435|\u51b3\u7b56|\u51b3\u5b9a|\u6c7a\u5b9a|\uacb0\uc815)"
+    r"[ \t]*:?[ \t]*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+_SECTION = re.compile(r"^##", re.MULTILINE)
+
+_FIELD = re.compile(r"\W*[^\W\d][\w ]{1,20}\W{0,3}:")
+"""A line such as "Date: 2026-03-01" above the text of a record without sections."""
+
+MOST_OF_DECISION = 4
+"""Sentences of a decision in which the first one that can stand alone is looked for."""
+
+_TEXTS = frozenset({BlockType.PARAGRAPH, BlockType.ITEM})
+
+_OPTION = re.compile(r"^(?:option \w{1,2}\s*[-:.\u2013\u2014]+|\(#?\d{1,2}\))\s*", re.IGNORECASE)
+"""The label before what was chosen."""
+
+_REFERENCE = re.compile(r"\[(?:\^[^\]\[\n]{1,20}|([^\]\[\n]{2,80}))\]")
+"""A footnote, or a link whose address stands elsewhere."""
+
+_COUNTS = re.compile(
+    r"\b(?:one|two|three|four|five|six|seven|eight|several|\d+)(?: [\w-]+){0,2}? (?:tiers|layers|levels|rules"
+    r"|principles?|shapes|parts|options|strateg(?:y|ies)|phases|stages|channels|steps|things|sources|adapters"
+    r"|components|changes|elements|modules)\b",
+    re.IGNORECASE,
+)
+"""The announcement of a list, which says nothing without the list."""
+
+_RESOLVES = re.compile(
+    r"(?:we|the (?:team|project)|all|every|each|no|only|adopt|use|keep|prefer|store|serve|treat|require"
+    r"|reject|allow|deny|apply|choose|avoid|replace|introduce|run|make|move|split|provide|define|implement|build"
+    r"|add|create)\b",
+    re.IGNORECASE,
+)
+"""The beginning of a sentence of a decision that says what is done from then on."""
+
+_NEEDS = re.compile(
+    r"\bwe(?:'ve| have) (?!(?:also )?(?:decided|chosen|agreed|selected|adopted|opted|moved|switched)\b)"
+    r"|\b(?:we|they|users|teams) (?:will )?need to\b|\bwill have to\b",
+    re.IGNORECASE,
+)
+"""What was done before the decision, and what it still takes."""
+
+_AMENDS = re.compile(
+    r"\b(?:supersedes|replaces|reverts?|amends|obsoletes)\W{1,6}(?:in part\W{1,4})?"
+    r"(?P<series>adr|[a-z]dr|[a-z]{3}dr|decision|record)[-_ #]{0,2}0*(?P<number>\d{1,4})\b",
+    re.IGNORECASE,
+)
+"""What a record says of the record that it changes."""
+
+_NUMBERED = re.compile(r"(?P<series>[a-z]*)[-_ ]?0*(?P<number>\d{1,4})[-_. ]", re.IGNORECASE)
+"""The number at the beginning of the name of a record's file."""
+
+MIN_TITLE_WORDS = 3
+
+
+def is_obsolete(memory: Memory) -> bool:
+    """Tell whether a memory says at its beginning, in its status or its title that it is over."""
+    return (
+        _NO_LONGER.search(memory.text[:HEAD]) is not None
+        or _NO_LONGER.match(f"status: {memory.metadata.get('status', '')}") is not None
+        or _RESOLVED.match(memory.metadata.get("description", "")) is not None
+        or _OVER.search(memory.title) is not None
+    )
+
+
+def is_undecided(memory: Memory) -> bool:
+    """Tell whether a document only proposes, no longer holds as it was written, or is a template."""
+    undecided = _UNDECIDED.search(memory.text) or _ENDED_STATUS.search(memory.text)
+    return undecided is not None or _NO_RECORD.search(memory.uri) is not None
+
+
+def is_record(memory: Memory) -> bool:
+    """Tell whether a memory is the record of one decision: it lies among such, and has one or its status."""
+    return lies_among_records(memory) and (
+        _DECISION_HEADING.search(memory.text) is not None or _ACCEPTED.match(status_of(memory)) is not None
+    )
+
+
+def lies_among_records(memory: Memory) -> bool:
+    """Tell whether the path or the title of a memory is that of a record, or of a file beside records."""
+    return _RECORD.search(memory.uri) is not None or _RECORD_TITLE.match(memory.title) is not None
+
+
+def is_in_force(memory: Memory) -> bool:
+    """Tell whether the status of a record says that its decision was accepted and still holds."""
+    return (
+        _ACCEPTED.match(status_of(memory)) is not None
+        and not _NO_LONGER.search(memory.text[:HEAD])
+        and not _ENDED_STATUS.search(memory.text)
+    )
+
+
+def status_of(memory: Memory) -> str:
+    """Return what the status of a record says: of its frontmatter, else of its first line of that name."""
+    if told := memory.metadata.get("status", ""):
+        return told
+    found = _STATUS_LINE.search(memory.text)
+    return found[1] if found else ""
+
+
+def amended_ids(memories: Iterable[Memory]) -> set[str]:
+    """Return the ids of the records that another accepted record beside them says it amends or replaces."""
+    records: dict[tuple[str, int], list[tuple[str, str]]] = {}
+    amended: list[tuple[str, str, int]] = []
+    for memory in memories:
+        folder, _, name = memory.uri.rpartition("/")
+        if not lies_among_records(memory) or not (found := _NUMBERED.match(name)):
+            continue
+        series = found["series"].lower()
+        records.setdefault((folder, int(found["number"])), []).append((series, memory.id))
+        if is_in_force(memory):
+            told = _AMENDS.finditer(f"{memory.title}\n{memory.text[:HEAD]}")
+            amended += [(folder, one["series"].lower(), int(one["number"])) for one in told]
+    return {
+        key
+        for folder, series, number in amended
+        for own, key in records.get((folder, number), ())
+        if own in {"", series} or series in {"decision", "record"}
+    }
+
+
+def may_be_told(memory: Memory, title: str) -> bool:
+    """Tell whether a record was accepted or has no status, and is no template of records."""
+    beside = "?" in title or _ABOUT_RECORDS.search(title) or _NO_RECORD.search(memory.uri)
+    return not beside and (is_in_force(memory) or not status_of(memory))
+
+
+def states_decision(title: str) -> bool:
+    """Tell whether a title says what was decided, and not only what about."""
+    return len(WORD.findall(title)) >= MIN_TITLE_WORDS and _STATES.search(title) is not None
+
+
+def decision_of(memory: Memory, redactor: Redactor) -> str:
+    """Return the sentence of a record that states its decision and can stand alone, or ""."""
+    first = True
+    text = without_comments(memory.text)
+    for block, start, end in _statements_of_decision(text):
+        if block.form not in _TEXTS:
+            first = False
+            continue
+        sentence = _one_sentence(plain(text[start:end], redactor=redactor))
+        if block.form is BlockType.PARAGRAPH:
+            decides = first or _RESOLVES.match(sentence) is not None
+        else:
+            decides = first and not sentence[:1].islower() and has_verb(sentence)
+        if (decides or is_order(sentence)) and stands_alone(sentence) and not _is_beside(sentence):
+            return sentence
+        first = False
+    return ""
+
+
+def _statements_of_decision(text: str) -> Iterator[tuple[Block, int, int]]:
+    """Yield the statements of the decision to its last sentence; of a text without sections, of all of it."""
+    heading = _DECISION_HEADING.search(text)
+    if heading is None and _SECTION.search(text):
+        return
+    level = len(heading[0].split(None, 1)[0]) if heading else 1
+    number = 0
+    for block, start, end in units(text, heading.end() if heading else 0):
+        if block.form is BlockType.HEADING:
+            if block.level <= level and (heading or number):
+                return
+        elif heading or not _FIELD.match(text, start, end):
+            number += block.form in _TEXTS
+            if number > MOST_OF_DECISION:
+                return
+            yield block, start, end
+
+
+def _one_sentence(sentence: str) -> str:
+    """Return a sentence without its label, the colon before a list, and what makes it too long."""
+    sentence = _OPTION.sub("", _REFERENCE.sub(r"\1", sentence))
+    if sentence.endswith(":"):
+        states = has_verb(sentence) or _RESOLVES.match(sentence)
+        sentence = f"{sentence[:-1]}." if states else ""
+    return sentence if len(sentence) <= LONGEST else main_clause(sentence)
+
+
+def _is_beside(sentence: str) -> bool:
+    """Tell whether a sentence explains, announces, or tells of what came before or is still needed."""
+    return any((ASIDE.match(sentence), _NEEDS.search(sentence), _COUNTS.search(sentence)))

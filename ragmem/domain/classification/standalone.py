@@ -1,0 +1,206 @@
+"""Tell whether a sentence can stand alone in a list: complete, lasting, and without the text around it."""
+
+import re
+
+from ragmem.domain.classification.protection import is_decision
+from ragmem.domain.classification.rule_words import rule_words
+from ragmem.domain.injection.memory_frame import escape_tags
+from ragmem.domain.secrets.redaction import Redactor
+from ragmem.domain.text.blocks import units
+
+MAX_CHARS = 200
+
+MIN_CHARS = 25
+
+LONGEST = MAX_CHARS
+"""Longest sentence in characters; a longer one would have to be cut."""
+
+_PASSING = re.compile(
+    r"(?:\b(?:before|until|till|prior to|up to) (?:the|this|that|then|now|our|its|it|we|they)\b"
+    r"|^\W*(?:before|until)\b(?! (?:\w+ing|you|any|each|every)\b)"
+    r"|\b(?:previous(?:ly)?|former(?:ly)?|used to|originally|at first|initially|so far|for now|right now|"
+    r"currently|at the moment|still|not yet|yet to|to-?do|tbd|wip|pending|in progress|unfinished|"
+    r"remaining|remains?|left to do|next (?:step|steps|up|session)|in this pass|first version|"
+    r"will be|going to|planned|plan to|blocked|"
+    r"open (?:work|question|issue|item|task|point)s?|temporar\w+|today|tomorrow|this week)\b|\[ \])",
+    re.IGNORECASE,
+)
+"""Phrases about the past or the moment, which do not fit a lasting file."""
+
+_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+
+_MARKS = re.compile(r"^\s*(?:(?:\d{1,4}[.)]|[-*+>#]+|\[[ xX]\])\s+)+")
+
+_LINK = re.compile(r"!?\[([^\]\n]{0,200})\](?:\([^)\n]{0,400}\)|\[[^\]\n]{0,100}\])")
+
+_EMPHASIS = re.compile(r"(\*{1,3}|(?<!\w)_{1,3})(?=\S)([^\n]+?)(?<=\S)\1(?![\w*])")
+
+_TAG = re.compile(
+    r"(`[^`\n]*`)|</?(?:a|b|i|u|p|s|br|hr|em|strong|code|pre|div|span|img|kbd|sub|sup|ul|ol|li|td|th|tr|table"
+    r"|details|summary|font|center|h[1-6])\b[^<>\n]{0,200}>",
+    re.IGNORECASE,
+)
+"""Inline code, which stays, or a tag of HTML."""
+
+_WITHIN = re.compile(r"\([^()]*\)|\"[^\"]*\"|`[^`]*`")
+
+_ACTS = re.compile(
+    r"^(?:adopt|use|keep|prefer|store|serve|treat|require|reject|allow|deny|apply|accept|choose|ship|avoid|never"
+    r"|always|do not|don't|only|every|all|no)\b"
+    r"|\b(?:is|are|was|were|will|would|can|cannot|must|should|shall|does|do|has|have|may|never|always|uses?|runs?"
+    r"|needs?|stays?|holds?|keeps?|takes?|lives?|goes|comes|owns?|returns?|requires?|replaces?|becomes?|remains?)\b",
+    re.IGNORECASE,
+)
+"""An order or a finite verb; without one a list item is a fragment."""
+
+_ORDER = re.compile(
+    r"(?:[^\w(]*|.*(?: [\u2014\u2013-]|;) )"
+    r"(?:(?:when|if|before|after|for|in|on)\b[^,.]{3,100}, )?(?:please )?"
+    r"(?:always|never|do not|don't|avoid|prefer|ensure|make sure"
+    r"|only (?:use|create|add|change|edit|run|commit|push|call|after|when|if))\b"
+    r"|(?-i:(?!\().*(?<![\"'])\b(?:must|MUST) [A-Za-z])",
+    re.IGNORECASE,
+)
+"""A sentence that orders or bans something at its beginning, or says what must be."""
+
+_POINTS_BACK = re.compile(
+    r"(?:this|that|these|those|it|its|they|them|he|she|here|there|such|both|above|below|see|so|then|also|and"
+    r"|but|or|which|because|however|note that this|already"
+    r"|(?:governed|built|based|driven|found|seen|caught|raised|reported) (?:by|on))\b"
+    r"|.*(?:\b(?:the following|as follows|in the same way|folgende[nrs]?|suivante?s?|siguientes?"
+    r"|seguintes?)\b|\ub2e4\uc74c|\u6b21\u306e|\u4ee5\u4e0b|\u4e0b\u5217)",
+    re.IGNORECASE,
+)
+
+_LEANS = re.compile(r"\W*(?:\w+\W+){0,6}(?:it|its|they|them|their|those|these)\b", re.IGNORECASE)
+"""A word near the beginning for what the sentence before may have named."""
+
+_VAGUE = re.compile(
+    r"\b(?:option \w\b|see decision|decision (?:[A-Z]|\d)\b|the same (?:principle|approach|reason|rule|thing)"
+    r"|the [\w-]+(?: [\w-]+)? (?:above|below)|(?:for|in|of|see) \(\d\)(?!\w)"
+    r"|(?:gates?|section|table|list|figure|steps?) (?:below|above)"
+    r"|similar (?:\w+ )?to|in (?:the )?interim|initial version|although|users? need|these \w+|those \w+"
+    r"|(?<![\"'`\w])my"
+    r"|this (?!project|repo|repository|codebase|app|package|module)\w+)\b"
+    r"|\[\[|^(?:related|see|skill rules)\b"
+    r"|^(?:never|always|do not|don't|only|avoid) \w+ (?:it|them|this|that|these|those)\b",
+    re.IGNORECASE,
+)
+"""Words that need the rest of the document, and concessions."""
+
+_NEWS = re.compile(
+    r"\b(?:DONE|MERGED|SHIPPED|RESOLVED|PENDING|LIVE|BLOCKED|COMPLETE)\b|\bPRs? #\d|\bbranch `"
+    r"|\b(?:HIGH-PRIORITY|[Tt]racked (?:as|in|by) [A-Z]|awaiting|flipped|[Ss]tate as of|same day|day after"
+    r"|(?:discovered|found|verified) (?:during|on))\b"
+)
+"""The state of a task on one day."""
+
+_LABELS = re.compile(r"(?:^|[\s(])[A-Z][\w/ ]{1,24}:\s")
+
+_CUT_OFF = re.compile(
+    r"\b(?:of|with|is|are|by|to|from|for|the|a|and|or|in|on|at|as|into|that|using|because|since|when|if|than|be)\.$",
+    re.IGNORECASE,
+)
+"""The end of a line that announces a list."""
+
+_ENDS = re.compile(r"[.!)`\"'\w%]$")
+
+_PLACEHOLDER = re.compile(r"^\[|^https?:|\[[a-z][\w ]{2,30}\](?!\()|\{\{|<[a-z][\w -]{1,20}>")
+
+WORD = re.compile(r"[^\W\d_]{2,}")
+
+MIN_CLAUSE = 30
+
+_CLAUSE = re.compile(
+    r"(?:,| \u2014| -|;)? (?=because\b|since\b|so that\b|which\b|so\b|while\b|rather than\b)|; | \u2014 |: "
+)
+"""The end of the main clause of a sentence that is too long."""
+
+ASIDE = re.compile(
+    r"(?:why|context|background|status|example|e\.g|note|date|source|see also|what happened|good|bad"
+    r"|pros?|cons?|neutral|trade-?off|exception|legacy|initial|original|current|short-term|stage \d|schedule)"
+    r"\b[^:.]{0,20}:",
+    re.IGNORECASE,
+)
+"""The beginning of a sentence that explains the one before, or tells a story."""
+
+
+def stands_alone(sentence: str) -> bool:
+    """Tell whether a sentence is complete, stands alone and states something lasting."""
+    if not MIN_CHARS <= len(sentence) <= LONGEST or "?" in sentence or sentence.endswith((":", ";", ",")):
+        return False
+    if _POINTS_BACK.match(sentence) or _PLACEHOLDER.search(sentence) or _PASSING.search(sentence):
+        return False
+    if (
+        _NEWS.search(sentence)
+        or _CUT_OFF.search(sentence)
+        or _VAGUE.search(sentence)
+        or not _is_balanced(sentence)
+    ):
+        return False
+    return bool(_ENDS.search(sentence)) and _is_prose(sentence)
+
+
+def _is_balanced(sentence: str) -> bool:
+    """Tell whether each quotation and each bracket of a sentence is closed."""
+    pairs = (("(", ")"), ("[", "]"), ("\u201c", "\u201d"))
+    return sentence.count('"') % 2 == 0 and all(
+        sentence.count(one) == sentence.count(other) for one, other in pairs
+    )
+
+
+def _is_prose(sentence: str) -> bool:
+    """Tell whether a sentence is prose, not a row of data, code or a path."""
+    words = sentence.split()
+    if len(words) < 5 or len(WORD.findall(sentence)) < 0.6 * len(words):
+        return False
+    return len(_LABELS.findall(sentence)) < 2
+
+
+def is_order(text: str) -> bool:
+    """Tell whether a sentence of a text says what must be done or never may be, or what was decided."""
+    return (
+        any(_ORDER.match(text, start) for _, start, _ in units(text))
+        or is_decision(text)
+        or bool(rule_words(text, strong=True))
+    )
+
+
+def has_verb(sentence: str) -> bool:
+    """Tell whether a sentence has an order or a finite verb, outside of asides, quotations and code."""
+    return _ACTS.search(_WITHIN.sub("", sentence)) is not None
+
+
+def main_clause(sentence: str) -> str:
+    """Return the main clause of a long sentence, or ""."""
+    clauses = (f"{sentence[: end.start()]}." for end in _CLAUSE.finditer(sentence, MIN_CLAUSE, LONGEST))
+    return next((clause for clause in clauses if _is_balanced(clause)), "")
+
+
+def plain(text: str, redactor: Redactor) -> str:
+    """Return a text as one plain line, without secrets and Markdown."""
+    line = " ".join(redactor.redact(text)[0].split())
+    line = _MARKS.sub("", line)
+    line = _LINK.sub(r"\1", line)
+    for _ in range(2):
+        line = _EMPHASIS.sub(r"\2", line)
+    line = _TAG.sub(r"\1", line).replace("<!--", "").replace("-->", "")
+    line = line.replace("**", "")
+    if line.count("`") % 2:
+        line = line.replace("`", "")
+    return escape_tags(" ".join(line.split())).strip(" -\u2013\u2014|#>")
+
+
+def leans_back(sentence: str) -> bool:
+    """Tell whether a sentence has a word for what the one before may have named."""
+    return _LEANS.match(sentence) is not None
+
+
+def is_passing(text: str) -> bool:
+    """Tell whether a text speaks of the past or the moment."""
+    return _PASSING.search(text) is not None
+
+
+def without_comments(text: str) -> str:
+    """Return a text with spaces in place of its HTML comments; positions stay the same."""
+    return _COMMENT.sub(lambda found: " " * len(found[0]), text)

@@ -31,10 +31,14 @@ _NO_LONGER = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 
-_RESOLVED = re.compile(r"\W{0,6}(?:resolved|fixed|closed|done|obsolete|superseded|outdated)\b", re.IGNORECASE)
+_RESOLVED = re.compile(
+    r"\W{0,6}(?:resolved|fixed|closed|done|obsolete|superseded|outdated)\b"
+    r"(?=\s*(?:[:(,.\u2014\u2013]|- |$)|\s+(?:in|on|by|since|as of)\b|\s+\d)",
+    re.IGNORECASE,
+)
 """The beginning of the description of a matter that is over."""
 
-_OVER = re.compile(r"\b(?:RESOLVED|FIXED|CLOSED|DONE|COMPLETED?|SHIPPED|MERGED)\b")
+_OVER = re.compile(r"(?:^|[-:(\[\u2014\u2013]\s*)(?:RESOLVED|FIXED|CLOSED|DONE|COMPLETED?|SHIPPED|MERGED)\b")
 """The same in a title."""
 
 _ENDED_STATUS = re.compile(

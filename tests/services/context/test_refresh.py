@@ -344,6 +344,25 @@ def test_what_says_that_it_holds_no_more_is_not_told(memory, tmp_path, status):
     assert not refreshed(memory, tmp_path / "A.md").changed
 
 
+@pytest.mark.parametrize(
+    ("title", "described", "told"),
+    [
+        (
+            "Ink of the printer \u2014 RESOLVED 2026-03-25",
+            "Never print the board without ink in `printer.py`.",
+            False,
+        ),
+        ("Definition of DONE", "Never print the board without ink in `printer.py`.", True),
+        ("Ink of the printer", "Fixed in May: never print the board without ink in `printer.py`.", False),
+        ("Ink of the printer", "Fixed-width boards must never be printed without `printer.py`.", True),
+    ],
+)
+def test_what_a_title_or_a_description_calls_over_is_not_told(memory, tmp_path, title, described, told):
+    metadata = {"description": described, "type": "feedback"}
+    stored(memory, "ink", "The printer hums.", title=title, metadata=metadata)
+    assert refreshed(memory, tmp_path / "A.md").changed is told
+
+
 def test_of_a_record_of_a_decision_the_decision_is_told(memory):
     text = (
         "# Decision 5: a small model for tides\n\n## Context\n\nThe tide model must never fail because the"

@@ -17,6 +17,9 @@ MOST_SYMBOLS = 40
 """Maximum symbols that are searched for in the history."""
 
 SEARCH_TIMEOUT = 5.0
+
+_CODE = (".", *(f":(exclude,icase)*.{suffix}" for suffix in ("md", "mdx", "rst", "adoc", "txt")))
+"""What git searches for symbols: a document names them long after the code has lost them."""
 """Seconds for the search of one symbol in the history; one that takes longer is not gone."""
 
 _COMMIT = re.compile(rb"[0-9a-f]{40,64} \d+")
@@ -78,9 +81,9 @@ def _read(told: bytes) -> Iterator[GitRename]:
 def gone_names(root: Path, names: Collection[str]) -> frozenset[str]:
     """Return the files and symbols of these names that the head's history has and the head has not.
 
-    A file is named by its path or the end of it, and counts as there if it lies in the folder; a symbol is
-    a name without a suffix. Names that the history never had are not gone, nor is any where git does not
-    answer.
+    A file is named by its path or the end of it, and counts as there if it lies in the folder; a symbol is a
+    name without a suffix, and counts as there if it stands outside of documents. Names that the history never
+    had are not gone, nor is any where git does not answer.
     """
     files = {name for name in names if "." in name.rsplit("/", 1)[-1]}
     symbols = sorted(set(names) - files)[:MOST_SYMBOLS]
@@ -111,13 +114,23 @@ def _gone_symbols(root: Path, names: Sequence[str]) -> Iterator[str]:
     if not names:
         return
     wanted = [word for name in names for word in ("-e", name)]
-    found = output_of(root, "grep", "--no-textconv", "-hoFwI", *wanted, "HEAD", "--", timeout=TIMEOUT)
+    found = output_of(root, "grep", "--no-textconv", "-hoFwI", *wanted, "HEAD", "--", *_CODE, timeout=TIMEOUT)
     # It fails without any match, and then all are missing if the head can be read at all.
     if found is None and not head_of(root):
         return
     present = set((found or b"").decode("utf-8", "replace").split())
     for name in names:
         if name not in present:
-            search = ("log", "--no-textconv", "--no-ext-diff", "-1", "--format=%H", f"-S{name}", "HEAD", "--")
+            search = (
+                "log",
+                "--no-textconv",
+                "--no-ext-diff",
+                "-1",
+                "--format=%H",
+                f"-S{name}",
+                "HEAD",
+                "--",
+                *_CODE,
+            )
             if output_of(root, *search, timeout=SEARCH_TIMEOUT):
                 yield name

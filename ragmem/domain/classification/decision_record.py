@@ -154,6 +154,15 @@ _AMENDS = re.compile(
 )
 """What a record says of the record that it changes."""
 
+_REMOVES = re.compile(
+    r"(?:(?:adr|decision)?[-_ #]*\d{1,4}\s*[-:.\u2013\u2014]*\s*)?"
+    r"(?:remove|drop|abandon|retire|get rid of|stop using|no longer use|replace|move away from)"
+    r" (?:the |our )?(?P<what>[\w.+#-]{3,})"
+    r"(?=\W*$|\s*[(,:;\u2014]|\s+(?:with|by|in favou?r|from|for|as|and)\b)",
+    re.IGNORECASE,
+)
+"""The title of a record that ends the use of one thing, named by one word."""
+
 _NUMBERED = re.compile(r"(?P<series>[a-z]*)[-_ ]?0*(?P<number>\d{1,4})[-_. ]", re.IGNORECASE)
 """The number at the beginning of the name of a record's file."""
 
@@ -206,19 +215,34 @@ def status_of(memory: Memory) -> str:
 
 
 def amended_ids(memories: Iterable[Memory]) -> set[str]:
-    """Return the ids of the records that another accepted record beside them says it amends or replaces."""
+    """Return the ids of the records that another accepted record beside them says it amends or replaces.
+
+    A record that removes something amends the earlier ones that have it in their titles.
+    """
     records: dict[tuple[str, int], list[tuple[str, str]]] = {}
+    titles: list[tuple[str, int, str, str]] = []
     amended: list[tuple[str, str, int]] = []
+    removed: list[tuple[str, int, str]] = []
     for memory in memories:
         folder, _, name = memory.uri.rpartition("/")
         if not lies_among_records(memory) or not (found := _NUMBERED.match(name)):
             continue
         series = found["series"].lower()
-        records.setdefault((folder, int(found["number"])), []).append((series, memory.id))
+        number = int(found["number"])
+        records.setdefault((folder, number), []).append((series, memory.id))
+        titles.append((folder, number, memory.title.lower(), memory.id))
+        if may_be_told(memory, memory.title) and (gone := _REMOVES.match(memory.title)):
+            removed.append((folder, number, gone["what"].lower()))
         if is_in_force(memory):
             told = _AMENDS.finditer(f"{memory.title}\n{memory.text[:HEAD]}")
             amended += [(folder, one["series"].lower(), int(one["number"])) for one in told]
-    return {
+    ended = {
+        key
+        for folder, number, what in removed
+        for place, earlier, title, key in titles
+        if place == folder and earlier < number and re.search(rf"(?<!\w){re.escape(what)}(?!\w)", title)
+    }
+    return ended | {
         key
         for folder, series, number in amended
         for own, key in records.get((folder, number), ())

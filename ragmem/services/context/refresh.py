@@ -279,9 +279,12 @@ def _choose(
 
 
 def _names_of(line: str) -> list[str]:
-    """Return the names of files and the symbols in a line; relative paths and inline code only."""
+    """Return the names of files and the symbols in a line; relative paths and inline code only.
+
+    Of a call such as `Reader.read(file)` the symbol is its class.
+    """
     paths = [found[0] for found in _FILE.finditer(line)]
-    quoted = [found[1] for found in _QUOTED.finditer(line)]
+    quoted = [found[1].partition(".")[0] if "(" in found[0] else found[1] for found in _QUOTED.finditer(line)]
     return [*paths, *(name for name in quoted if _SYMBOL.fullmatch(name))]
 
 

@@ -529,6 +529,28 @@ def test_a_record_that_a_later_accepted_one_amends_is_not_told(memory, tmp_path,
 
 
 @pytest.mark.parametrize(
+    ("title", "told"),
+    [
+        ("15. Remove Postgres (for now)", False),
+        ("ADR-0015: Replace postgres with SQLite", False),
+        ("Replace Postgres backups with snapshots", True),
+        ("Keep Postgres", True),
+    ],
+)
+def test_a_record_whose_thing_a_later_one_removes_is_not_told(memory, tmp_path, title, told):
+    for number, name, said in (
+        (7, "7. Use TypeORM with Postgres", "We will map each table of the harbour by an entity."),
+        (15, title, "We will keep the tides of the harbour in files, because one pilot reads them."),
+    ):
+        text = f"# {name}\n\nStatus: Accepted\n\n## Decision\n\n{said}\n"
+        uri = f"/r/docs/adr/{number:04}-store.md"
+        stored(memory, f"adr{number}", text, uri=uri, source="decisions", title=name)
+    lines = [line.text for _, lines in refreshed(memory, tmp_path / "A.md").index.groups for line in lines]
+    assert any("entity" in line for line in lines) is told
+    assert any("pilot" in line for line in lines)
+
+
+@pytest.mark.parametrize(
     ("said", "told"),
     [
         ("We decided that the board is cached in `board.py`, because its model is slow.", True),
@@ -618,7 +640,9 @@ def repository(tmp_path):
     root = tmp_path / "home" / "quay"
     (root / "feeds").mkdir(parents=True)
     git(root, "init", "-q")
-    for text in ("def convert_knots(): ...\ndef read_wind(): ...\n", "def read_wind(): ...\n"):
+    (root / "NOTES.md").write_text("`convert_knots`, `WindReader` and `SIGN_OFF` stand in notes for ever.\n")
+    kept = "def read_wind(): ...\n"
+    for text in (f"def convert_knots(): ...\nclass WindReader: ...\n{kept}", kept):
         (root / "feeds/wind.py").write_text(text)
         git(root, "add", "-A")
         git(root, "commit", "-qm", "wind")
@@ -630,6 +654,7 @@ def repository(tmp_path):
 GONE = {
     "gone": "The importer must convert in `feeds/wind.py`, because the buoys send knots.",
     "removed": "The importer must call `convert_knots` first, because the buoys send knots in winter.",
+    "class": "The mast must open `WindReader.read(mast)` at dawn, because salt blocks the vane overnight.",
     "there": "The board must read from `feeds/air.py`, because the feed of the buoys is slow at noon.",
     "called": "The board must call `read_wind()` twice, because the first answer of the mast is empty.",
     "never": "The harbour's master must sign `orders.pdf` and `SIGN_OFF`, because the law asks for it.",
@@ -667,7 +692,7 @@ def test_a_line_whose_file_or_symbol_is_gone_is_left_out_and_named(opened, repos
     assert done.path == repository / "AGENTS.md"
     text = done.path.read_text()
     assert [name for name, said in GONE.items() if said in text] == ["there", "called", "never"]
-    assert sorted(name for _, name in done.index.gone) == ["convert_knots", "feeds/wind.py"]
+    assert sorted(name for _, name in done.index.gone) == ["WindReader", "convert_knots", "feeds/wind.py"]
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,8 @@ from numpy.typing import NDArray
 from vector_cache import VectorCache
 
 from ragmem import backends
+from ragmem.backends.lightrag.rows import vectors
+from ragmem.backends.lightrag.rows.keys import make_space
 from ragmem.backends.lightrag.vectors.segments import quantise
 from ragmem.domain.lifecycle.connections import CONNECTED
 from ragmem.domain.model import Memory, Scope, State, content_hash
@@ -152,12 +154,18 @@ def build(catalog: Catalog, model: str, found: Sequence[tuple[str, NDArray[np.fl
             connection.executemany(
                 f"INSERT INTO memories ({', '.join(MEMORY_COLUMNS)}) VALUES ({marks})", rows
             )
+            space = make_space(connection, PROJECT)
             connection.executemany(
-                "INSERT INTO store_vectors"
-                " (workspace, namespace, id, subject, object, model, scale, vector, created)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                kept,
+                "INSERT INTO store_documents (space, id, fingerprint, texts, created, event_at)"
+                " VALUES (?, ?, '', '', 0, 0)",
+                [(space, key) for key in named],
             )
+            connection.executemany(
+                "INSERT INTO store_chunks (space, document, position, id)"
+                " SELECT space, n, 0, 'c' || id FROM store_documents WHERE id = ?",
+                [(key,) for key in named],
+            )
+            vectors.insert(connection, kept)
             names = sorted({name for every in named.values() for name in every})
             connection.executemany(
                 "INSERT INTO entity_names (project, name, types, form, rule, made_at)"

@@ -421,9 +421,9 @@ def _repair(world: World, chance: random.Random) -> tuple[list[Step], int]:
 
 
 DAMAGES = (
-    "DELETE FROM store_vectors WHERE namespace = 'chunks' AND seq % 3 = 0",
+    "DELETE FROM store_chunk_vectors WHERE seq % 3 = 0",
     "DELETE FROM store_nodes WHERE rowid % 4 = 0",
-    "UPDATE store_vectors SET vector = x'0102' WHERE seq % 5 = 0",
+    "UPDATE store_chunk_vectors SET vector = x'0102' WHERE seq % 5 = 0",
     "DELETE FROM lexicon_memories WHERE memory % 3 = 0",
     "UPDATE chunks SET end_at = end_at - 5 WHERE n % 4 = 0",
     "DELETE FROM store_documents WHERE rowid % 3 = 0",

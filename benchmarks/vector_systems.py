@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragmem.backends.lightrag.rows import schema
+from ragmem.backends.lightrag.rows import vectors as rows
 from ragmem.backends.lightrag.vectors.segments import quantise
 from ragmem.backends.lightrag.vectors.vector_index import VectorIndex
 from ragmem.storage.sql.sqlite import SQLiteDatabase
@@ -22,10 +23,6 @@ ADDED_TO = "others"
 
 Vectors = NDArray[np.float32]
 
-_INSERT = """
-INSERT INTO store_vectors (workspace, namespace, id, subject, object, model, scale, vector, created)
-VALUES (?, ?, ?, '', '', ?, ?, ?, 0)
-"""
 _TRANSACTION = 50_000
 
 
@@ -49,6 +46,10 @@ class System(Protocol):
         ...
 
 
+def _row(project: str, number: int, vector: NDArray[np.float32]) -> rows.Row:
+    return project, NAMESPACE, str(number), "", "", MODEL, *quantise(vector), 0
+
+
 class Ours:
     """ragmem's index: rows in SQLite, and the files that are derived from them."""
 
@@ -61,10 +62,10 @@ class Ours:
         schema.create(self._database)
         for start in range(0, len(vectors), _TRANSACTION):
             with self._database.write() as connection:
-                connection.executemany(
-                    _INSERT,
+                rows.insert(
+                    connection,
                     (
-                        (projects[number], NAMESPACE, str(number), MODEL, *quantise(vectors[number]))
+                        _row(projects[number], number, vectors[number])
                         for number in range(start, min(len(vectors), start + _TRANSACTION))
                     ),
                 )
@@ -83,7 +84,7 @@ class Ours:
     def add(self, vector: Vectors, number: int) -> None:
         """Commit one row."""
         with self._database.write() as connection:
-            connection.execute(_INSERT, (ADDED_TO, NAMESPACE, str(number), MODEL, *quantise(vector)))
+            rows.insert(connection, [_row(ADDED_TO, number, vector)])
 
     def close(self) -> None:
         """Close the database."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from ragmem.backends.lightrag.rows import keys, names, orphans, sources, views
+from ragmem.backends.lightrag.rows import keys, names, orphans, sources, vectors, views
 from ragmem.backends.lightrag.rows.extractions import Chunks, decode
 from ragmem.backends.lightrag.rows.sources import MAX_SOURCES
 from ragmem.backends.lightrag.rows.written import written
@@ -140,11 +140,6 @@ class _Removal:
                 ("store_chunks", "n"),
             ):
                 execute(f"DELETE FROM {table} WHERE {column} IN ({marks(part)})", part)
-        # One by one: with a long list, SQLite reads the vectors of all chunks instead.
-        self._connection.executemany(
-            f"DELETE FROM store_vectors WHERE workspace = ? AND namespace = '{names.CHUNKS}' AND subject = ?",
-            [(self._workspace, memory) for memory in memories],
-        )
         for some in batches(memories):
             execute(
                 f"DELETE FROM store_documents WHERE id IN ({marks(some)}) AND space = {keys.SPACE}",
@@ -209,7 +204,4 @@ class _Removal:
             self._delete_vectors(names.ENTITIES, [names.entity_id(name) for (name,) in removed])
 
     def _delete_vectors(self, namespace: str, ids: Iterable[str]) -> None:
-        self._connection.executemany(
-            "DELETE FROM store_vectors WHERE workspace = ? AND namespace = ? AND id = ?",
-            [(self._workspace, namespace, key) for key in ids],
-        )
+        vectors.delete(self._connection, self._workspace, namespace, ids)

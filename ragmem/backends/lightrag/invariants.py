@@ -31,9 +31,6 @@ DEGREE = (
 )
 """The correct degree of an entity (the row `o`); each count is one search of an index."""
 
-HAS_CHUNK = f"EXISTS (SELECT 1 FROM store_chunks c WHERE c.id = o.id AND c.space = {_SPACE_OF})"
-"""Whether the chunk of a vector (the row `o`) exists."""
-
 HAS_NODE = (
     f"EXISTS (SELECT 1 FROM store_nodes n WHERE n.space = {_SPACE_OF} AND n.id = o.subject AND n.present)"
 )
@@ -47,16 +44,15 @@ HAS_EDGE = (
 """Whether the relation of a vector (the row `o`) exists."""
 
 CHUNK_EXISTS = "EXISTS (SELECT 1 FROM store_chunks c WHERE c.n = o.chunk)"
-"""Whether the chunk of a mention (the row `o`) exists."""
+"""Whether the chunk of a mention or vector (the row `o`) exists."""
 
-_OF_MODEL = "(:model = '' OR v.model = :model)"
+_OF_MODEL = "(:model = '' OR m.name = :model)"
 
 NO_VECTOR = (
-    "NOT EXISTS (SELECT 1 FROM store_vectors v JOIN store_spaces s ON s.name = v.workspace"
-    " WHERE v.namespace = 'chunks' AND v.id = o.id AND s.n = o.space"
-    f" AND {_OF_MODEL} AND v.subject = d.id)"
+    "NOT EXISTS (SELECT 1 FROM store_vector_models m CROSS JOIN store_chunk_vectors v ON v.model = m.n"
+    f" AND v.chunk = o.n WHERE {_OF_MODEL})"
 )
-"""Whether a chunk (the row `o` of the document `d`) has no vector of its document."""
+"""Whether a chunk (the row `o`) has no vector."""
 
 _OF_EDGE = (
     "FROM store_edges o LEFT JOIN store_nodes a ON a.n = o.source LEFT JOIN store_nodes b ON b.n = o.target"
@@ -86,16 +82,16 @@ _RULES: tuple[tuple[str, str], ...] = (
     ),
     (
         "vectors are of no chunk",
-        f"SELECT o.id FROM store_vectors o WHERE o.namespace = 'chunks' AND NOT {HAS_CHUNK}",
+        f"SELECT 'chunk ' || o.chunk FROM store_chunk_vectors o WHERE NOT {CHUNK_EXISTS}",
     ),
     (
         "vectors are of no entity",
-        f"SELECT o.subject FROM store_vectors o WHERE o.namespace = 'entities' AND NOT {HAS_NODE}",
+        f"SELECT o.subject FROM store_name_vectors o WHERE o.namespace = 'entities' AND NOT {HAS_NODE}",
     ),
     (
         "vectors are of no relation",
         (
-            "SELECT o.subject || ' - ' || o.object FROM store_vectors o"
+            "SELECT o.subject || ' - ' || o.object FROM store_name_vectors o"
             f" WHERE o.namespace = 'relationships' AND NOT {HAS_EDGE}"
         ),
     ),
@@ -144,7 +140,7 @@ _RULES: tuple[tuple[str, str], ...] = (
     ),
     (
         "vectors of one model have several lengths",
-        "SELECT o.model FROM store_vectors o GROUP BY o.model HAVING count(DISTINCT length(o.vector)) > 1",
+        ("SELECT o.model FROM store_vectors o GROUP BY o.model HAVING count(DISTINCT length(o.vector)) > 1"),
     ),
 )
 

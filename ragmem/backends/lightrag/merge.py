@@ -12,6 +12,7 @@ import orjson
 from ragmem.backends.lightrag.rows import documents, extractions, keys, names, records, views
 from ragmem.backends.lightrag.rows.keys import change_types, sort_pair
 from ragmem.backends.lightrag.rows.names import VectorKey
+from ragmem.backends.lightrag.rows.vectors import insert_of_chunks
 from ragmem.backends.lightrag.vectors.segments import quantise
 from ragmem.domain.model import Record
 
@@ -32,21 +33,11 @@ def merge(
     None of the records may be stored already, and `vectors` has the vector of each chunk.
     """
     chunks = _add_documents(connection, workspace, group)
-    now = int(time.time())
-    connection.executemany(
-        "INSERT OR REPLACE INTO store_vectors"
-        " (workspace, namespace, id, subject, object, model, scale, vector, created)"
-        " VALUES (?, ?, ?, ?, '', ?, ?, ?, ?)",
+    insert_of_chunks(
+        connection,
+        model,
         [
-            (
-                workspace,
-                names.CHUNKS,
-                chunk.id,
-                record.memory.id,
-                model,
-                *quantise(vectors[workspace, names.CHUNKS, chunk.id]),
-                now,
-            )
+            (chunks[chunk.id], *quantise(vectors[workspace, names.CHUNKS, chunk.id]))
             for record, _ in group
             for chunk in record.chunks
         ],

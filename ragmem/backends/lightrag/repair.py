@@ -4,7 +4,7 @@ import sqlite3
 
 from ragmem.backends.lightrag import invariants, sweep
 from ragmem.backends.lightrag.deletion import delete_memories
-from ragmem.backends.lightrag.rows import schema, views
+from ragmem.backends.lightrag.rows import schema, vectors, views
 from ragmem.backends.lightrag.vectors.vector_index import VectorIndex
 from ragmem.ports import Embedder
 from ragmem.storage.activity.model_record import NEXT, ModelRecord, ModelRecords
@@ -60,16 +60,26 @@ def _remove_damaged(
 ) -> dict[str, int]:
     # Vectors for a change of model in progress are kept, because they may have cost money.
     coming = ModelRecords(database).read(NEXT) or ModelRecord(embedder.model_id)
-    unfit = connection.execute(
-        "DELETE FROM store_vectors WHERE model NOT IN (:model, :coming) OR length(vector) <>"
-        " CASE model WHEN :model THEN :dimensions ELSE :coming_dimensions END",
-        {
-            "model": embedder.model_id,
-            "dimensions": embedder.dimensions,
-            "coming": coming.model,
-            "coming_dimensions": coming.dimensions,
-        },
-    ).rowcount
+    unfit = sum(
+        connection.execute(
+            f"DELETE FROM {table} WHERE {model} NOT IN (:model, :coming) OR length(vector) <>"
+            f" CASE {model} WHEN :model THEN :dimensions ELSE :coming_dimensions END",
+            {
+                "model": embedder.model_id,
+                "dimensions": embedder.dimensions,
+                "coming": coming.model,
+                "coming_dimensions": coming.dimensions,
+            },
+        ).rowcount
+        for table, model in (
+            # A number without a model is of none.
+            (
+                vectors.OF_CHUNKS,
+                "coalesce((SELECT m.name FROM store_vector_models AS m WHERE m.n = model), '')",
+            ),
+            (vectors.OF_NAMES, "model"),
+        )
+    )
     connection.execute(f"DELETE FROM store_edges AS o WHERE {invariants.LOST_END}")
     taken = delete_memories(connection, sorted(_find_damaged(connection, embedder.model_id)))
     swept = sweep.sweep(database, dry_run=False)

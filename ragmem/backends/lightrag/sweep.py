@@ -19,10 +19,16 @@ _NO_CHUNK = """
     WHERE c.id = {} AND s.name = o.workspace
   )
 """
+_LOST_CHUNK = """
+  CASE WHEN {0}.document IS NULL THEN {0}.id <> '' AND NOT EXISTS (
+    SELECT 1 FROM store_kv AS k JOIN store_spaces AS s ON s.name = k.workspace
+    WHERE s.n = {0}.space AND k.namespace = 'text_chunks' AND k.id = {0}.id
+  ) ELSE NOT EXISTS (SELECT 1 FROM store_documents AS d WHERE d.n = {0}.document) END
+"""
 _NO_MENTION = "NOT EXISTS (SELECT 1 FROM store_mentions AS m WHERE m.{} = o.{})"
 _NO_EVIDENCE = "NOT EXISTS (SELECT 1 FROM store_evidence AS m WHERE m.{} = o.{})"
 
-# In this order: rows of documents, then entities and relations without evidence, then their vectors.
+# In this order: rows of documents, then entities and relations without evidence, then the vectors of these.
 _STEPS: tuple[tuple[str, str, str], ...] = (
     (
         "documents",
@@ -34,16 +40,17 @@ _STEPS: tuple[tuple[str, str, str], ...] = (
         "store_kv",
         "namespace = 'text_chunks' AND " + _NO_STATUS.format("json_extract(o.data, '$.full_doc_id')"),
     ),
+    # Before the chunks, with which their vectors go.
     (
-        "chunks",
-        "store_chunks",
-        """
-        CASE WHEN o.document IS NULL THEN o.id <> '' AND NOT EXISTS (
-          SELECT 1 FROM store_kv AS k JOIN store_spaces AS s ON s.name = k.workspace
-          WHERE s.n = o.space AND k.namespace = 'text_chunks' AND k.id = o.id
-        ) ELSE NOT EXISTS (SELECT 1 FROM store_documents AS d WHERE d.n = o.document) END
-        """,
+        "vectors",
+        "store_chunk_vectors",
+        (
+            "NOT EXISTS (SELECT 1 FROM store_chunks AS c"
+            f" WHERE c.n = o.chunk AND NOT ({_LOST_CHUNK.format('c')}))"
+            " OR NOT EXISTS (SELECT 1 FROM store_vector_models AS m WHERE m.n = o.model)"
+        ),
     ),
+    ("chunks", "store_chunks", _LOST_CHUNK.format("o")),
     (
         "cached",
         "store_kv",
@@ -74,10 +81,9 @@ _STEPS: tuple[tuple[str, str, str], ...] = (
         " AND NOT EXISTS (SELECT 1 FROM store_edges AS e WHERE e.target = o.n) AND "
         + _NO_MENTION.format("node", "n"),
     ),
-    ("vectors", "store_vectors", "o.namespace = 'chunks' AND " + _NO_CHUNK.format("o.id")),
     (
         "vectors",
-        "store_vectors",
+        "store_name_vectors",
         """
         o.namespace = 'entities' AND NOT EXISTS (
           SELECT 1 FROM store_nodes AS n JOIN store_spaces AS s ON s.n = n.space
@@ -87,7 +93,7 @@ _STEPS: tuple[tuple[str, str, str], ...] = (
     ),
     (
         "vectors",
-        "store_vectors",
+        "store_name_vectors",
         """
         o.namespace = 'relationships' AND NOT EXISTS (
           SELECT 1 FROM store_nodes AS a JOIN store_spaces AS s ON s.n = a.space
@@ -104,19 +110,32 @@ NOTHING: Mapping[str, int] = dict.fromkeys([*(name for name, _, _ in _STEPS), "s
 
 # Vectors of an abandoned model, or of the former one after an interrupted change. A text without a vector of
 # the answering model is damage, which a repair handles.
+_RECORDED = "SELECT json_extract(value, '$.model') FROM main.meta WHERE key IN"
 _OTHER_MODELS = (
-    "vectors",
-    "store_vectors",
-    """
-    o.model NOT IN (
-      SELECT json_extract(value, '$.model') FROM main.meta WHERE key IN ('active_model', 'next_model')
-    )
-    AND EXISTS (
-      SELECT 1 FROM main.store_vectors AS v WHERE v.workspace = o.workspace AND v.namespace = o.namespace
-      AND v.id = o.id
-      AND v.model = (SELECT json_extract(value, '$.model') FROM main.meta WHERE key = 'active_model')
-    )
-    """,
+    (
+        "vectors",
+        "store_chunk_vectors",
+        f"""
+        o.model NOT IN (
+          SELECT n FROM main.store_vector_models WHERE name IN ({_RECORDED} ('active_model', 'next_model'))
+        )
+        AND EXISTS (
+          SELECT 1 FROM main.store_chunk_vectors AS v WHERE v.chunk = o.chunk
+          AND v.model = (SELECT n FROM main.store_vector_models WHERE name IN ({_RECORDED} ('active_model')))
+        )
+        """,
+    ),
+    (
+        "vectors",
+        "store_name_vectors",
+        f"""
+        o.model NOT IN ({_RECORDED} ('active_model', 'next_model'))
+        AND EXISTS (
+          SELECT 1 FROM main.store_name_vectors AS v WHERE v.workspace = o.workspace
+          AND v.namespace = o.namespace AND v.id = o.id AND v.model IN ({_RECORDED} ('active_model'))
+        )
+        """,
+    ),
 )
 
 _TABLES = tuple(dict.fromkeys(table for _, table, _ in _STEPS))
@@ -151,7 +170,7 @@ def sweep(database: SQLiteDatabase, *, dry_run: bool) -> dict[str, int]:
 
 
 def _steps(database: SQLiteDatabase, connection: sqlite3.Connection) -> tuple[tuple[str, str, str], ...]:
-    return (*_STEPS, _OTHER_MODELS) if table_exists(database, connection, "meta") else _STEPS
+    return (*_STEPS, *_OTHER_MODELS) if table_exists(database, connection, "meta") else _STEPS
 
 
 def _count(connection: sqlite3.Connection, steps: Sequence[tuple[str, str, str]]) -> dict[str, int]:

@@ -12,13 +12,13 @@ DAMAGES = {
     "DELETE FROM store_documents WHERE rowid = 1": "chunks of the store are of no document",
     "UPDATE store_chunks SET document = 99": "chunks of the store are of no document",
     "UPDATE store_kv SET id = 'x' WHERE namespace = 'full_docs' AND rowid = 1": "LightRAG wrote are of no",
-    "DELETE FROM store_vectors WHERE namespace = 'chunks'": "chunks of the store have no vector",
-    "UPDATE store_vectors SET subject = 'x' WHERE namespace = 'chunks'": "chunks of the store have no vector",
-    "UPDATE store_vectors SET workspace = 'x'": "chunks of the store have no vector",
-    "UPDATE store_vectors SET id = 'x' || id WHERE namespace = 'chunks'": "vectors are of no chunk",
-    "UPDATE store_vectors SET subject = 'x' WHERE namespace = 'entities'": "vectors are of no entity",
+    "DELETE FROM store_chunk_vectors": "chunks of the store have no vector",
+    "UPDATE store_chunk_vectors SET model = 99": "chunks of the store have no vector",
+    "UPDATE store_chunk_vectors SET chunk = chunk + 99": "vectors are of no chunk",
+    "UPDATE store_name_vectors SET workspace = 'x'": "vectors are of no entity",
+    "UPDATE store_name_vectors SET subject = 'x' WHERE namespace = 'entities'": "vectors are of no entity",
     "UPDATE store_nodes SET present = 0 WHERE id = 'Redis'": "vectors are of no entity",
-    "UPDATE store_vectors SET object = 'x' WHERE namespace = 'relationships'": "vectors are of no relation",
+    "UPDATE store_name_vectors SET object = 'x' WHERE namespace = 'relationships'": "are of no relation",
     "DELETE FROM store_nodes WHERE id = 'Redis'": "relations have an end that is no entity",
     "DELETE FROM store_edges": "vectors are of no relation",
     "UPDATE store_edges SET present = 0": "vectors are of no relation",
@@ -28,11 +28,11 @@ DAMAGES = {
     "UPDATE store_mentions SET node = node + 99": "mentions are of an entity that does not exist",
     "UPDATE store_evidence SET edge = edge + 99": "mentions are of a relation that does not exist",
     "DELETE FROM store_evidence": "relations are mentioned nowhere",
-    "UPDATE store_vectors SET vector = x'0102' WHERE seq = 1": "vectors of one model have several lengths",
+    "UPDATE store_chunk_vectors SET vector = x'0102' WHERE seq = 1": "vectors of one model have several",
 }
 
 DEEP_DAMAGES = {
-    "UPDATE store_vectors SET scale = scale * 2 WHERE namespace = 'chunks'": "vectors cannot be of the model",
+    "UPDATE store_chunk_vectors SET scale = scale * 2": "vectors cannot be of the model",
     "UPDATE store_documents SET extractions = x'00' WHERE n = 1": "extractions of documents cannot be read",
     "UPDATE store_documents SET extractions = NULL WHERE n = 1": "other mentions than extractions",
     "DELETE FROM store_mentions WHERE chunk = 1 AND node IN (SELECT n FROM store_nodes WHERE id = 'Redis')": (
@@ -100,5 +100,5 @@ def test_a_repair_puts_aside_a_memory_whose_extractions_cannot_be_read(store, da
 
 
 def test_names_without_vectors_are_sound(store, database):
-    damage(database, "DELETE FROM store_vectors WHERE namespace <> 'chunks'")
+    damage(database, "DELETE FROM store_name_vectors")
     assert store.check(deep=True) == []

@@ -175,7 +175,12 @@ def test_a_repair_keeps_what_is_being_made_and_mends_the_rest(place):
     catalog.models.write(NEXT, ModelRecord(NEW.model_id, NEW.dimensions))
     with catalog.database.write() as connection:
         connection.execute(
-            "DELETE FROM store_vectors WHERE model = ? AND subject IN ('Hub', ?)",
+            "DELETE FROM store_name_vectors WHERE model = ? AND subject = 'Hub'", (OLD.model_id,)
+        )
+        connection.execute(
+            "DELETE FROM store_chunk_vectors WHERE model = (SELECT n FROM store_vector_models WHERE name = ?)"
+            " AND chunk IN (SELECT c.n FROM store_chunks c JOIN store_documents d ON d.n = c.document"
+            " WHERE d.id = ?)",
             (OLD.model_id, made[0].memory.id),
         )
     assert any("no vector" in line for line in store.check())

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from ragmem.backends.lightrag.rows import schema
+from ragmem.backends.lightrag.rows import vectors as rows
 from ragmem.backends.lightrag.vectors import maintenance, mmap_index, segments
 from ragmem.backends.lightrag.vectors.vector_index import VectorIndex
 from ragmem.errors import StorageError
@@ -27,12 +28,10 @@ def unit_vectors(count, *, seed=0, dimensions=DIMENSIONS):
 
 def add(database, vectors, *, start=0, workspace="user", namespace="chunks"):
     with database.write() as connection:
-        connection.executemany(
-            "INSERT OR REPLACE INTO store_vectors"
-            " (workspace, namespace, id, subject, object, model, scale, vector, created)"
-            " VALUES (?, ?, ?, '', '', ?, ?, ?, 0)",
+        rows.insert(
+            connection,
             [
-                (workspace, namespace, f"{start + n}", MODEL, *segments.quantise(row))
+                (workspace, namespace, f"{start + n}", "", "", MODEL, *segments.quantise(row), 0)
                 for n, row in enumerate(vectors)
             ],
         )
@@ -91,7 +90,7 @@ def test_a_sound_home_has_no_problem(database):
     # Neither is one that is behind, nor one with deleted rows.
     add(database, unit_vectors(5, seed=1), start=COUNT)
     with database.write() as connection:
-        connection.execute("DELETE FROM store_vectors WHERE seq < 300")
+        connection.execute("DELETE FROM store_chunk_vectors WHERE seq < 300")
     assert VectorIndex(database).check() == []
 
 
@@ -274,7 +273,7 @@ def test_a_row_that_was_found_before_is_gone_with_its_deletion(database):
     index = VectorIndex(database)
     assert nearest(index, VECTORS[5]) == nearest(index, VECTORS[5]) == "5"
     with database.write() as connection:
-        connection.execute("DELETE FROM store_vectors WHERE id = '5'")
+        connection.execute("DELETE FROM store_chunks WHERE id = '5'")
         assert nearest(index, VECTORS[5]) != "5"
     assert nearest(index, VECTORS[5]) != "5"
 
@@ -337,8 +336,8 @@ def test_an_older_database_that_is_put_back_under_a_running_process_is_answered_
     assert nearest(index, VECTORS[3]) == "3"
     # The rows of the copy, which goes another way from here on, under the numbers of the later ones.
     with database.write() as connection:
-        connection.execute("DELETE FROM store_vectors WHERE seq > ?", (COUNT,))
-        connection.execute("UPDATE sqlite_sequence SET seq = ? WHERE name = 'store_vectors'", (COUNT,))
+        connection.execute("DELETE FROM store_chunk_vectors WHERE seq > ?", (COUNT,))
+        connection.execute("UPDATE sqlite_sequence SET seq = ? WHERE name = 'store_chunk_vectors'", (COUNT,))
     other = unit_vectors(500, seed=7)
     add(database, other, start=COUNT)
     for number in (0, 100, 499):
@@ -366,6 +365,7 @@ ADDER = """
 import sys
 from pathlib import Path
 import numpy as np
+from ragmem.backends.lightrag.rows import vectors
 from ragmem.backends.lightrag.vectors.segments import quantise
 from ragmem.backends.lightrag.vectors.vector_index import VectorIndex
 from ragmem.storage.sql.sqlite import SQLiteDatabase
@@ -378,11 +378,12 @@ for turn in range(6):
     rows = chance.normal(size=(150, 64))
     rows = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
     with database.write() as connection:
-        connection.executemany(
-            "INSERT INTO store_vectors"
-            " (workspace, namespace, id, subject, object, model, scale, vector, created)"
-            " VALUES ('user', 'chunks', ?, '', '', 'made-up', ?, ?, 0)",
-            [(f"{who}-{turn}-{n}", *quantise(row)) for n, row in enumerate(rows)],
+        vectors.insert(
+            connection,
+            [
+                ("user", "chunks", f"{who}-{turn}-{n}", "", "", "made-up", *quantise(row), 0)
+                for n, row in enumerate(rows)
+            ],
         )
     [hit] = index.search("chunks", "made-up", rows[77], limit=1)
     assert hit.id == f"{who}-{turn}-77", hit
@@ -552,7 +553,7 @@ def test_a_vector_that_is_gone_is_read_again_when_it_is_back(database):
 
     def delete_and_fail():
         with database.write() as connection:
-            connection.execute("DELETE FROM store_vectors WHERE id = '5'")
+            connection.execute("DELETE FROM store_chunks WHERE id = '5'")
             assert nearest(index, VECTORS[5]) != "5"
             raise KeyboardInterrupt
 
@@ -596,5 +597,5 @@ def test_the_newest_rows_of_a_namespace_are_found_without_reading_those_of_other
     reads = [one for one in statements if "seq >" in one or "seq <=" in one]
     assert len(reads) == 2
     for statement in reads:
-        [(*_, plan)] = database.connection().execute(f"EXPLAIN QUERY PLAN {statement}").fetchall()
-        assert "(namespace=? AND model=? AND rowid" in plan
+        (_, _, _, plan), *_ = database.connection().execute(f"EXPLAIN QUERY PLAN {statement}")
+        assert "(model=? AND rowid" in plan

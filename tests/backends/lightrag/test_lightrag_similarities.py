@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from ragmem.backends import fake, lightrag
 from ragmem.backends.lightrag.rows import schema
+from ragmem.backends.lightrag.rows import vectors as rows
 from ragmem.backends.lightrag.vectors import segments
 from ragmem.backends.lightrag.vectors.vector_index import VectorIndex
 from ragmem.storage.sql.sqlite import SQLiteDatabase
@@ -29,12 +30,10 @@ def clustered(count, *, seed=0):
 
 def add(database, vectors, *, start=0, workspace="user", namespace="chunks", model=MODEL):
     with database.write() as connection:
-        connection.executemany(
-            "INSERT INTO store_vectors"
-            " (workspace, namespace, id, subject, object, model, scale, vector, created)"
-            " VALUES (?, ?, ?, 'm', '', ?, ?, ?, 0)",
+        rows.insert(
+            connection,
             [
-                (workspace, namespace, f"{workspace}-{start + n}", model, *segments.quantise(row))
+                (workspace, namespace, f"{workspace}-{start + n}", "m", "", model, *segments.quantise(row), 0)
                 for n, row in enumerate(vectors)
             ],
         )
@@ -90,7 +89,7 @@ def test_a_chunk_that_was_deleted_is_absent_though_the_files_have_it(database, v
     index = VectorIndex(database)
     index.search("chunks", MODEL, vectors[0], limit=1)
     with database.write() as connection:
-        connection.execute("DELETE FROM store_vectors WHERE id = 'user-3'")
+        connection.execute("DELETE FROM store_chunks WHERE id = 'user-3'")
     assert set(index.similarities(MODEL, vectors[0], ["user-3", "user-4"])) == {"user-4"}
 
 
@@ -134,7 +133,7 @@ def test_what_another_process_has_removed_or_put_since_is_known(database, vector
     assert index.similarities(MODEL, vectors[0], keys).keys() == {"user-0"}
     other = SQLiteDatabase(database.home)
     with other.write() as connection:
-        connection.execute("DELETE FROM store_vectors WHERE id = 'user-0'")
+        connection.execute("DELETE FROM store_chunks WHERE id = 'user-0'")
     add(other, vectors[:1], start=9999)
     other.close()
     assert index.similarities(MODEL, vectors[0], keys).keys() == {"user-9999"}

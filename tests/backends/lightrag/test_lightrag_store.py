@@ -13,11 +13,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
 
 from ragmem.backends import fake, lightrag
 from ragmem.backends.lightrag import graph_dump
-from ragmem.backends.lightrag.rows import names, schema
+from ragmem.backends.lightrag.rows import names, reads, schema, vectors
 from ragmem.backends.lightrag.rows.tokens import PieceTokenizer
+from ragmem.backends.lightrag.vectors import maintenance
 from ragmem.domain.model import USER, Entity, Extraction, Relation
 from ragmem.errors import BackendError, StoreDamagedError
 from ragmem.storage.sql.sqlite import SQLiteDatabase
@@ -314,6 +317,40 @@ def test_a_put_embeds_texts_and_no_names(database):
     store.close()
 
 
+@given(
+    st.one_of(st.floats(0, 2, width=32).map(lambda peak: peak / 127.0 or 1.0), st.floats(1e-9, 1e3)),
+    st.sampled_from(["chunks", "entities"]),
+)
+@example(1.0, "chunks")
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_a_scale_is_read_as_it_was_written(database, scale, namespace):
+    schema.create(database)
+    with database.write() as connection:
+        vectors.insert(connection, [("user", namespace, "one", "", "", "m", scale, b"\x01", 0)])
+        assert vectors.select(connection, "user", namespace, "m", ["one"]) == {"one": (scale, b"\x01")}
+        seen = connection.execute("SELECT scale FROM store_vectors WHERE namespace = ?", (namespace,))
+        assert seen.fetchone() == (scale,)
+
+
+def test_scales_of_vectors_take_four_bytes(store, database):
+    store.put([make_record("one", "one"), make_record("two", "two")])
+    with database.read() as connection:
+        scales = connection.execute("SELECT typeof(scale), abs(scale) < 1 << 31 FROM store_chunk_vectors")
+        assert set(scales) == {("integer", 1)}
+
+
+def test_a_chunk_that_gets_the_number_of_another_gets_no_vector_with_it(store, database):
+    store.put([make_record("one", "first"), make_record("two", "second")])
+    with database.write() as connection:
+        (number,) = connection.execute("SELECT max(n) FROM store_chunks").fetchone()
+        connection.execute("DELETE FROM store_chunks WHERE n = ?", (number,))
+        connection.execute(
+            "INSERT INTO store_chunks (n, space, position, id) VALUES (?, 1, 0, 'other')", (number,)
+        )
+        assert reads.vectors_of_chunks(connection, ["other"]) == {}
+        assert connection.execute("SELECT count(*) FROM store_vectors").fetchone() == (1,)
+
+
 def test_chunks_whose_text_has_not_changed_are_not_embedded_again(database):
     texts = []
 
@@ -473,14 +510,18 @@ HOT_STATEMENTS = (
     "SELECT edge, sum(weight) FROM store_evidence WHERE chunk IN (?, ?) GROUP BY edge",
     "DELETE FROM store_mentions WHERE chunk IN (?, ?)",
     "DELETE FROM store_evidence WHERE chunk IN (?, ?)",
-    "SELECT id FROM store_vectors WHERE workspace = ? AND namespace = ? AND id IN (?) AND +model = ?",
-    "SELECT id FROM store_vectors WHERE seq IN (?, ?)",
-    """
-    SELECT seq, workspace, scale, vector FROM store_vectors
-    WHERE seq > ? AND namespace = ? AND model = ? AND length(vector) = ? ORDER BY seq LIMIT ?
-    """,
-    "SELECT 1 FROM store_vectors WHERE namespace = ? AND model = ? LIMIT 1 OFFSET ?",
-    "DELETE FROM store_vectors WHERE workspace = ? AND namespace = 'chunks' AND subject IN (?)",
+    "SELECT id FROM store_name_vectors WHERE workspace = ? AND namespace = ? AND id IN (?) AND +model = ?",
+    "SELECT seq FROM store_name_vectors WHERE seq IN (?, ?)",
+    "SELECT seq FROM store_chunk_vectors WHERE seq IN (?, ?)",
+    *(
+        f"{statement} {rest}"
+        for namespace in (names.CHUNKS, names.ENTITIES)
+        for statement, rest in (
+            (maintenance.rows_of(namespace), "AND v.seq > ? ORDER BY v.seq LIMIT ?"),
+            (f"SELECT 1 FROM {vectors.of_model(namespace)}", "LIMIT 1 OFFSET ?"),
+        )
+    ),
+    "DELETE FROM store_chunk_vectors WHERE chunk = ?",
     f"SELECT n FROM store_chunks WHERE id IN (?, ?) AND space = {SPACE}",
     "SELECT id FROM store_chunks WHERE document = ? ORDER BY position",
     f"SELECT n, data, degree FROM store_nodes WHERE space = {SPACE} AND id IN (?, ?)",

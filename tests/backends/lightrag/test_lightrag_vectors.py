@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from ragmem.backends.lightrag.rows import schema
+from ragmem.backends.lightrag.rows import vectors as rows
 from ragmem.backends.lightrag.vectors import mmap_index, segments
 from ragmem.backends.lightrag.vectors.vector_index import VectorIndex
 from ragmem.storage.sql.sqlite import SQLiteDatabase
@@ -27,18 +28,18 @@ def clustered(count, *, dimensions=DIMENSIONS, seed=0, clusters=60):
 
 def add(database, vectors, *, start=0, workspace="user", namespace="chunks", model=MODEL):
     with database.write() as connection:
-        connection.executemany(
-            "INSERT OR REPLACE INTO store_vectors"
-            " (workspace, namespace, id, subject, object, model, scale, vector, created)"
-            " VALUES (?, ?, ?, ?, '', ?, ?, ?, 0)",
+        rows.insert(
+            connection,
             [
                 (
                     workspace,
                     namespace,
                     f"{workspace}-{start + n}",
                     f"m{start + n}",
+                    "",
                     model,
                     *segments.quantise(row),
+                    0,
                 )
                 for n, row in enumerate(vectors)
             ],
@@ -77,7 +78,7 @@ def test_few_vectors_need_no_files(database, index):
     vectors = clustered(50)
     add(database, vectors)
     [hit] = index.search("chunks", MODEL, vectors[7], limit=1)
-    assert (hit.id, hit.subject, hit.workspace) == ("user-7", "m7", "user")
+    assert (hit.id, hit.workspace) == ("user-7", "user")
     assert hit.score == pytest.approx(1, abs=0.01)
     assert not (database.home / mmap_index.FOLDER).exists()
 
@@ -124,7 +125,7 @@ def test_deleted_rows_are_no_hits_and_leave_room_for_others(database, index, lar
     before = ids(index.search("chunks", MODEL, large[5], limit=200))
     doomed = before[:150]
     with database.write() as connection:
-        connection.executemany("DELETE FROM store_vectors WHERE id = ?", [(key,) for key in doomed])
+        connection.executemany("DELETE FROM store_chunks WHERE id = ?", [(key,) for key in doomed])
     after = ids(index.search("chunks", MODEL, large[5], limit=50))
     assert len(after) == 50
     assert not set(after) & set(doomed)
@@ -267,14 +268,14 @@ def test_a_damaged_sidecar_is_repaired_from_the_database(database, large, damage
 
 def test_a_database_that_was_put_back_does_not_answer_from_newer_files(database, index, large):
     with database.write() as connection:
-        connection.execute("DELETE FROM store_vectors WHERE seq > 5000")
-        connection.execute("UPDATE sqlite_sequence SET seq = 5000 WHERE name = 'store_vectors'")
+        connection.execute("DELETE FROM store_chunk_vectors WHERE seq > 5000")
+        connection.execute("UPDATE sqlite_sequence SET seq = 5000 WHERE name = 'store_chunk_vectors'")
     # The files get the history that is then undone: other vectors under the same numbers.
     add(database, clustered(1000, seed=12), start=5000)
     index.search("chunks", MODEL, large[0], limit=1)
     with database.write() as connection:
-        connection.execute("DELETE FROM store_vectors WHERE seq > 5000")
-        connection.execute("UPDATE sqlite_sequence SET seq = 5000 WHERE name = 'store_vectors'")
+        connection.execute("DELETE FROM store_chunk_vectors WHERE seq > 5000")
+        connection.execute("UPDATE sqlite_sequence SET seq = 5000 WHERE name = 'store_chunk_vectors'")
     add(database, large[5000:], start=5000)
     fresh = VectorIndex(database)
     for number in range(5000, 5400, 20):
@@ -290,14 +291,14 @@ def test_an_index_that_stays_open_knows_nothing_of_the_database_before_the_backu
         connection.backup(backup)
         backup.close()
     add(database, -lost, start=100)
-    assert index.search("chunks", MODEL, -lost[50], limit=1)[0].subject == "m150"
+    assert index.search("chunks", MODEL, -lost[50], limit=1)[0].id == "user-150"
     for suffix in ("-wal", "-shm"):
         database.path.with_name(database.path.name + suffix).unlink()
     (tmp_path / "backup.db").replace(database.path)
     # They get the numbers that the lost ones had.
     add(database, fresh, start=200)
     for number in (5, 50, 99):
-        assert index.search("chunks", MODEL, fresh[number], limit=1)[0].subject == f"m{200 + number}"
+        assert index.search("chunks", MODEL, fresh[number], limit=1)[0].id == f"user-{200 + number}"
 
 
 def test_a_sidecar_that_cannot_be_written_is_done_without(database, large):
@@ -341,10 +342,10 @@ def test_rows_of_an_open_transaction_reach_neither_files_nor_memory(database, in
 def test_compaction_waits_for_a_fifth_and_then_drops_the_dead(database, index, large):
     index.search("chunks", MODEL, large[0], limit=1)
     with database.write() as connection:
-        connection.execute("DELETE FROM store_vectors WHERE seq <= 700")
+        connection.execute("DELETE FROM store_chunk_vectors WHERE seq <= 700")
     assert index.compact(dry_run=False) == 0
     with database.write() as connection:
-        connection.execute("DELETE FROM store_vectors WHERE seq <= 1500")
+        connection.execute("DELETE FROM store_chunk_vectors WHERE seq <= 1500")
     assert index.compact(dry_run=True) == 1500
     assert len(mmap_index.Sidecar(folder(database), DIMENSIONS).load()) == COUNT
     assert index.compact(dry_run=False) == 1500
@@ -359,7 +360,7 @@ def test_compaction_waits_for_a_fifth_and_then_drops_the_dead(database, index, l
 def test_compaction_drops_the_files_of_a_former_model(database, index, large):
     index.search("chunks", MODEL, large[0], limit=1)
     with database.write() as connection:
-        connection.execute("UPDATE store_vectors SET model = 'next'")
+        connection.execute("UPDATE store_vector_models SET name = 'next'")
     assert index.compact(dry_run=True) == COUNT
     assert index.compact(dry_run=False) == COUNT
     assert not folder(database).exists()

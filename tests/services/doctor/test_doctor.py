@@ -173,20 +173,20 @@ def orphan_edge(home: Home) -> None:
 
 def wrong_dimension(home: Home) -> None:
     home.sql(
-        "UPDATE store_vectors SET vector = substr(vector, 1, 100) WHERE seq ="
-        " (SELECT min(seq) FROM store_vectors WHERE namespace = 'entities')"
+        "UPDATE store_name_vectors SET vector = substr(vector, 1, 100) WHERE seq ="
+        " (SELECT min(seq) FROM store_name_vectors WHERE namespace = 'entities')"
     )
 
 
 def wrong_dimension_of_a_memory(home: Home) -> None:
     home.sql(
-        "UPDATE store_vectors SET vector = substr(vector, 1, 100) WHERE seq ="
-        " (SELECT min(seq) FROM store_vectors WHERE namespace = 'chunks')"
+        "UPDATE store_chunk_vectors SET vector = substr(vector, 1, 100) WHERE seq ="
+        " (SELECT min(seq) FROM store_chunk_vectors)"
     )
 
 
 def another_model(home: Home) -> None:
-    home.sql("UPDATE store_vectors SET model = 'former' WHERE namespace = 'chunks'")
+    home.sql("UPDATE store_vector_models SET name = 'former'")
 
 
 def lost_entity(home: Home) -> None:
@@ -301,8 +301,8 @@ def test_a_vector_of_another_text_is_found_by_a_deep_look(home):
     scale, codes = quantise(wrong)
     with closing(sqlite3.connect(home.database)) as connection, connection:
         connection.execute(
-            "UPDATE store_vectors SET scale = ?, vector = ? WHERE seq ="
-            " (SELECT min(seq) FROM store_vectors WHERE namespace = 'chunks')",
+            "UPDATE store_chunk_vectors SET scale = ?, vector = ? WHERE seq ="
+            " (SELECT min(seq) FROM store_chunk_vectors)",
             (scale, codes),
         )
     shutil.rmtree(home.vectors)
@@ -376,7 +376,7 @@ def test_a_missing_model_file_is_named_with_the_command_that_brings_it(tmp_path,
 
 def test_a_spoilt_page_names_the_backup_and_nothing_is_lost_where_the_catalog_can_be_read(home):
     copy = backups.back_up(home.database, "before-test")
-    [(page,)] = home.ask("SELECT rootpage FROM sqlite_master WHERE name = 'store_vectors'")
+    [(page,)] = home.ask("SELECT rootpage FROM sqlite_master WHERE name = 'store_chunk_vectors'")
     home.spoil_page(page)
     code, document = home.doctor()
     assert code == 6
@@ -579,13 +579,13 @@ def test_a_sound_memory_needs_no_repair(home):
 
 def test_reading_only_writes_nothing(home):
     home.doctor()
-    before = home.ask("SELECT (SELECT seq FROM sqlite_sequence), count(*) FROM log")
+    before = home.ask("SELECT (SELECT sum(seq) FROM sqlite_sequence), count(*) FROM log")
     _, document = home.doctor("--read-only")
     assert "canary" not in [check["name"] for check in document["checks"]]
-    assert home.ask("SELECT (SELECT seq FROM sqlite_sequence), count(*) FROM log") == before
+    assert home.ask("SELECT (SELECT sum(seq) FROM sqlite_sequence), count(*) FROM log") == before
     _, document = home.doctor()
     assert "canary" in [check["name"] for check in document["checks"]]
-    assert home.ask("SELECT (SELECT seq FROM sqlite_sequence), count(*) FROM log") != before
+    assert home.ask("SELECT (SELECT sum(seq) FROM sqlite_sequence), count(*) FROM log") != before
 
 
 @pytest.mark.parametrize("options", [("--read-only",), ("--repair", "--dry-run")])

@@ -158,7 +158,7 @@ def test_rebuild_makes_vectors_and_graph_anew_under_the_same_ids(open_memory: Op
     assert before["entities"] > 0
     with memory.catalog.database.write() as connection:
         # Damage that a plain seed cannot see, because the texts have not changed.
-        connection.execute("UPDATE store_vectors SET vector = zeroblob(384)")
+        connection.execute("UPDATE store_chunk_vectors SET vector = zeroblob(384)")
         connection.execute("DELETE FROM store_nodes")
     memory.seed(rebuild=True)
     assert memory.store.memory_ids() == memory.catalog.memories.ids(states=[State.INDEXED]) == ids

@@ -53,6 +53,7 @@ RELEASED = {
     ("store", 4): "ca5f71fd15cdcc23e43c565a2e594937",
     ("store", 5): "7a2755ef1bd66bba292256516622b621",
     ("store", 6): "db17bb3b9b38f44c664fb7a201838b75",
+    ("store", 7): "70aaf783c9f0592c2b20f763450cb7d1",
     ("operational", 1): "b5260d2050781cada90c69c740759a58",
     ("operational", 2): "6fd74cf9ea6a668c99d7a7839a98f77f",
 }
@@ -310,7 +311,8 @@ def test_a_process_killed_between_steps_leaves_the_old_version_whole(old):
     assert version(old) == CATALOG.version
 
 
-def test_a_process_killed_while_rows_become_compact_leaves_the_old_version_whole(old, database):
+@pytest.mark.parametrize("killed_at", [5, store_schema.STORE.version])
+def test_a_process_killed_while_rows_are_moved_leaves_the_old_version_whole(old, database, killed_at):
     migrate(database, CATALOG)
     before = objects(old)
     code = (
@@ -318,12 +320,16 @@ def test_a_process_killed_while_rows_become_compact_leaves_the_old_version_whole
         "from ragmem.storage.sql.migrations import migrate\n"
         "from ragmem.backends.lightrag.rows.schema import STORE\n"
         "from ragmem.storage.sql.sqlite import SQLiteDatabase\n"
-        "last = STORE.migrations[-1]\n"
-        "def die(connection):\n    last.function(connection)\n    os.kill(os.getpid(), 9)\n"
-        "steps = (*STORE.migrations[:-1], replace(last, function=die))\n"
+        "last = STORE.migrations[int(sys.argv[2]) - 1]\n"
+        "def die(connection):\n"
+        "    if last.function is not None:\n        last.function(connection)\n"
+        "    os.kill(os.getpid(), 9)\n"
+        "steps = (*STORE.migrations[: last.version - 1], replace(last, function=die))\n"
         "migrate(SQLiteDatabase(Path(sys.argv[1])), replace(STORE, migrations=steps, _checksums={}))\n"
     )
-    killed = subprocess.run([sys.executable, "-c", code, str(old.parent)], check=False, timeout=60)
+    killed = subprocess.run(
+        [sys.executable, "-c", code, str(old.parent), str(killed_at)], check=False, timeout=60
+    )
     assert killed.returncode == -9
     assert objects(old) == before
     store_schema.create(database)

@@ -1,23 +1,24 @@
 """Reads of the graph and counts, straight from the tables."""
 
 import sqlite3
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ragmem.backends.lightrag.rows import evidence, graph_sql, names, views
+from ragmem.backends.lightrag.rows import evidence, graph_sql, names, vectors, views
 from ragmem.backends.lightrag.rows.keys import SPACE
 from ragmem.domain.model import Entity, Relation
 from ragmem.errors import BackendError
 from ragmem.storage.sql.batches import batches, marks, padded
-
-_BY_CHUNK = "store_vectors_by_chunk"
 
 _LAST_CHARACTER = "\U0010ffff"
 
 _COUNTS = {
     "documents": f"SELECT count(*) FROM {views.STATUSES}",
     "chunks": "SELECT count(*) FROM store_chunks WHERE id <> ''",
-    "vectors": "SELECT count(*) FROM store_vectors",
+    "vectors": (
+        f"SELECT (SELECT count(*) FROM {vectors.OF_CHUNKS}) + (SELECT count(*) FROM {vectors.OF_NAMES})"
+    ),
     "entities": "SELECT count(*) FROM store_nodes WHERE present",
     "relations": "SELECT count(*) FROM store_edges WHERE present",
     "workspaces": f"SELECT count(DISTINCT workspace) FROM {views.STATUSES}",
@@ -34,19 +35,16 @@ def statistics(connection: sqlite3.Connection) -> dict[str, int]:
 
 def vector_models(connection: sqlite3.Connection) -> dict[tuple[str, int], int]:
     """Return how many vectors there are by model and number of dimensions, most first; reads all rows."""
-    return {
-        (model, dimensions): count
-        for model, dimensions, count in connection.execute(
-            "SELECT model, length(vector), count(*) FROM store_vectors GROUP BY 1, 2 ORDER BY 3 DESC"
-        )
-    }
+    found: Counter[tuple[str, int]] = Counter()
+    for _, model, dimensions, count in vectors.count(connection):
+        found[model, dimensions] += count
+    return dict(found.most_common())
 
 
 def dimensions_of(connection: sqlite3.Connection, model: str) -> int:
     """Return the number of dimensions of this model's vectors; 0 if no chunk has one."""
     row = connection.execute(
-        "SELECT length(vector) FROM store_vectors WHERE namespace = ? AND model = ? LIMIT 1",
-        (names.CHUNKS, model),
+        f"SELECT length(v.vector) FROM {vectors.of_model(names.CHUNKS)} LIMIT 1", (names.CHUNKS, model)
     ).fetchone()
     return int(row[0]) if row is not None else 0
 
@@ -55,11 +53,10 @@ def vectors_of_chunks(connection: sqlite3.Connection, chunk_ids: Sequence[str]) 
     """Return sequence number -> chunk of the vectors of these chunks, of any model."""
     found: dict[int, str] = {}
     for part in map(padded, batches(chunk_ids)):
-        # SQLite would choose the index by namespace and model instead.
         found.update(
             connection.execute(
-                f"SELECT seq, id FROM store_vectors INDEXED BY {_BY_CHUNK}"
-                f" WHERE namespace = 'chunks' AND id IN ({marks(part)})",
+                f"SELECT v.seq, c.id FROM store_chunks AS c CROSS JOIN {vectors.OF_CHUNKS} AS v"
+                f" ON v.chunk = c.n WHERE c.id IN ({marks(part)})",
                 part,
             )
         )
@@ -71,12 +68,12 @@ def refuse_other_length(connection: sqlite3.Connection, namespace: str, model: s
 
     Else a server with another model under the same name would hide all stored vectors.
     """
-    ours = "SELECT length(vector) FROM store_vectors WHERE namespace = ? AND model = ?"
+    ours = f"SELECT length(v.vector) FROM {vectors.of_model(namespace)}"
     made = connection.execute(f"{ours} LIMIT 1", (namespace, model)).fetchone()
     if made is None or made[0] == dimensions:
         return
     if connection.execute(
-        f"{ours} AND length(vector) = ? LIMIT 1", (namespace, model, dimensions)
+        f"{ours} AND length(v.vector) = ? LIMIT 1", (namespace, model, dimensions)
     ).fetchone():
         return
     raise BackendError(

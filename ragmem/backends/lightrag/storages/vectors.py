@@ -9,12 +9,11 @@ import numpy as np
 from lightrag.base import BaseVectorStorage
 from numpy.typing import NDArray
 
-from ragmem.backends.lightrag.rows import names, views
+from ragmem.backends.lightrag.rows import names, vectors, views
 from ragmem.backends.lightrag.storages.home import home_of
 from ragmem.backends.lightrag.vectors import name_vectors
 from ragmem.backends.lightrag.vectors.segments import quantise, restore
 from ragmem.errors import StoreBusyError
-from ragmem.storage.sql.batches import batches, marks
 
 _Fields = dict[str, Any]
 
@@ -56,7 +55,7 @@ class RagmemVectorStorage(BaseVectorStorage):  # type: ignore[misc]
         with self._database.read() as connection:
             rows = connection.execute(
                 # Reads all of the workspace's relations: an index for this rare call would cost each insert.
-                "SELECT DISTINCT id FROM store_vectors"
+                f"SELECT DISTINCT id FROM {vectors.OF_NAMES}"
                 " WHERE workspace = ?1 AND namespace = ?2 AND (subject = ?3 OR object = ?3)",
                 (self.workspace, self.namespace, entity_name),
             ).fetchall()
@@ -75,53 +74,33 @@ class RagmemVectorStorage(BaseVectorStorage):  # type: ignore[misc]
             return
         with self._database.write() as connection:
             removed = [key for key, fields in self._pending.items() if fields is None]
-            for part in batches(removed):
-                connection.execute(
-                    "DELETE FROM store_vectors"
-                    f" WHERE workspace = ? AND namespace = ? AND id IN ({marks(part)})",
-                    (self.workspace, self.namespace, *part),
-                )
+            vectors.delete(connection, self.workspace, self.namespace, removed)
             added = {key: fields for key, fields in self._pending.items() if fields is not None}
             if self.namespace != names.CHUNKS:
-                for key in self._present(added):
+                for key in self._owners(added):
                     del added[key]
             await self._insert(added)
         self._pending.clear()
 
-    def _present(self, keys: Iterable[str]) -> set[str]:
-        return {key for (key,) in self._select("id", keys)}
-
-    def _select(self, columns: str, keys: Iterable[str]) -> list[tuple[Any, ...]]:
-        """Return the rows of these keys that are of the storage's model."""
-        rows: list[tuple[Any, ...]] = []
+    def _owners(self, keys: Iterable[str]) -> dict[str, tuple[str, str, int]]:
+        """Return key -> subject, object, moment of those that have a vector of the storage's model."""
         with self._database.read() as connection:
-            for part in batches(keys):
-                rows += connection.execute(
-                    f"SELECT {columns} FROM store_vectors"
-                    f" WHERE workspace = ? AND namespace = ? AND id IN ({marks(part)}) AND +model = ?",
-                    (self.workspace, self.namespace, *part, self._model),
-                )
-        return rows
+            return vectors.owners(connection, self.workspace, self.namespace, self._model, keys)
 
     async def _insert(self, added: dict[str, _Fields]) -> None:
         if not added:
             return
         texts = [self._text(fields) for fields in added.values()]
-        vectors: NDArray[np.float32] = await self.embedding_func(texts, context="document")
+        made: NDArray[np.float32] = await self.embedding_func(texts, context="document")
         now = int(time.time())
         rows = []
-        for (key, fields), vector in zip(added.items(), vectors, strict=True):
+        for (key, fields), vector in zip(added.items(), made, strict=True):
             subject, other = self._subject(fields)
             rows.append(
                 (self.workspace, self.namespace, key, subject, other, self._model, *quantise(vector), now)
             )
         with self._database.write() as connection:
-            connection.executemany(
-                "INSERT OR REPLACE INTO store_vectors"
-                " (workspace, namespace, id, subject, object, model, scale, vector, created)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                rows,
-            )
+            vectors.insert(connection, rows)
 
     def _subject(self, fields: _Fields) -> tuple[str, str]:
         if self.namespace == names.ENTITIES:
@@ -206,7 +185,7 @@ class RagmemVectorStorage(BaseVectorStorage):  # type: ignore[misc]
         """Return the rows in the order of the ids, None for each that is absent."""
         found: dict[str, _Fields] = {
             key: {**self._fields(subject, other), "id": key, "created_at": created}
-            for key, subject, other, created in self._select("id, subject, object, created", ids)
+            for key, (subject, other, created) in self._owners(ids).items()
         }
         self._with_content(list(found.values()))
         for key in ids:
@@ -220,8 +199,9 @@ class RagmemVectorStorage(BaseVectorStorage):  # type: ignore[misc]
 
     async def get_vectors_by_ids(self, ids: list[str]) -> dict[str, list[float]]:
         """Return the vectors of stored rows, without pending changes."""
-        rows = self._select("id, scale, vector", ids)
-        return {key: restore(scale, codes).tolist() for key, scale, codes in rows}
+        with self._database.read() as connection:
+            found = vectors.select(connection, self.workspace, self.namespace, self._model, ids)
+        return {key: restore(scale, codes).tolist() for key, (scale, codes) in found.items()}
 
     async def finalize(self) -> None:
         """Write pending changes."""
@@ -231,8 +211,5 @@ class RagmemVectorStorage(BaseVectorStorage):  # type: ignore[misc]
         """Remove all rows of the namespace."""
         self._pending.clear()
         with self._database.write() as connection:
-            connection.execute(
-                "DELETE FROM store_vectors WHERE workspace = ? AND namespace = ?",
-                (self.workspace, self.namespace),
-            )
+            vectors.drop(connection, self.workspace, self.namespace)
         return {"status": "success", "message": "data dropped"}

@@ -6,15 +6,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ragmem.backends.lightrag.rows import names
+from ragmem.backends.lightrag.rows import vectors
+from ragmem.backends.lightrag.rows.keys import SPACE, values_table
 from ragmem.ports import VectorBlock
-from ragmem.storage.sql.batches import batches, marks
+from ragmem.storage.sql.batches import batches
 from ragmem.storage.sql.sqlite import SQLiteDatabase
 
 ROWS = 4096
 """Vectors in one block: 6 MB of float32 at 384 dimensions."""
 
-_COLUMNS = "SELECT id, subject, scale, vector FROM store_vectors"
+_COLUMNS = f"SELECT c.id, d.id, {vectors.SCALE}, v.vector"
+_CHUNKS = f"CROSS JOIN {vectors.OF_CHUNKS} AS v ON v.model = {vectors.MODEL} AND v.chunk = c.n"
 
 
 def blocks(database: SQLiteDatabase, project: str, model: str) -> Iterator[VectorBlock]:
@@ -23,10 +25,10 @@ def blocks(database: SQLiteDatabase, project: str, model: str) -> Iterator[Vecto
     while True:
         with database.read() as connection:
             rows = connection.execute(
-                # Uses the index by id, which begins with the project; the index by age covers all projects.
-                f"{_COLUMNS} WHERE workspace = ? AND namespace = ? AND id > ? AND +model = ?"
-                " ORDER BY id LIMIT ?",
-                (project, names.CHUNKS, last, model, ROWS),
+                f"{_COLUMNS} FROM store_chunks AS c {_CHUNKS}"
+                " CROSS JOIN store_documents AS d ON d.n = c.document"
+                f" WHERE c.id > ? AND c.space = {SPACE} ORDER BY c.id LIMIT ?",
+                (model, last, project, ROWS),
             ).fetchall()
         if rows:
             last = rows[-1][0]
@@ -42,9 +44,10 @@ def blocks_of(
     for part in batches(dict.fromkeys(memory_ids)):
         with database.read() as connection:
             rows = connection.execute(
-                f"{_COLUMNS} WHERE workspace = ? AND namespace = '{names.CHUNKS}'"
-                f" AND subject IN ({marks(part)}) AND +model = ?",
-                (project, *part, model),
+                f"{_COLUMNS} FROM {values_table(part)}"
+                f" CROSS JOIN store_documents AS d ON d.id = column1 AND d.space = {SPACE}"
+                f" CROSS JOIN store_chunks AS c ON c.document = d.n {_CHUNKS}",
+                (*part, project, model),
             ).fetchall()
         if rows:
             yield block_of(rows)

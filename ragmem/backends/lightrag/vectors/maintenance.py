@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from ragmem.backends.lightrag.rows import names, vectors
 from ragmem.backends.lightrag.vectors.mmap_index import (
     FETCH,
     FOLDER,
@@ -54,8 +55,9 @@ def fetch_codes(database: SQLiteDatabase, group: Group, seqs: Sequence[int]) -> 
         for part in batches(seqs):
             found.update(
                 connection.execute(
-                    # A number is never used again, so it says which namespace and model the row is of.
-                    f"SELECT seq, vector FROM store_vectors WHERE seq IN ({marks(part)})"
+                    # A number is never used again, so it says which model the row is of.
+                    f"SELECT seq, vector FROM {vectors.table_of(group.namespace)}"
+                    f" WHERE seq IN ({marks(part)})"
                     " AND length(vector) = ?",
                     (*part, group.dimensions),
                 ).fetchall()
@@ -67,10 +69,22 @@ def fetch(database: SQLiteDatabase, group: Group, last: int, limit: int) -> list
     """Return the rows of a group after a sequence number, in order; all of them for the limit -1."""
     with database.read() as connection:
         return connection.execute(
-            "SELECT seq, workspace, scale, vector FROM store_vectors"
-            " WHERE seq > ? AND namespace = ? AND model = ? AND length(vector) = ? ORDER BY seq LIMIT ?",
-            (last, group.namespace, group.model, group.dimensions, limit),
+            f"{rows_of(group.namespace)} AND v.seq > ? ORDER BY v.seq LIMIT ?",
+            (group.namespace, group.model, group.dimensions, last, limit),
         ).fetchall()
+
+
+def rows_of(namespace: str) -> str:
+    """Return a query of (seq, workspace, scale, codes); parameters: namespace, model, dimensions."""
+    if namespace == names.CHUNKS:
+        return (
+            f"SELECT v.seq, s.name, {vectors.SCALE}, v.vector FROM {vectors.OF_CHUNKS} AS v {vectors.OWNERS}"
+            f" WHERE ? = '{names.CHUNKS}' AND v.model = {vectors.MODEL} AND length(v.vector) = ?"
+        )
+    return (
+        f"SELECT v.seq, v.workspace, v.scale, v.vector FROM {vectors.OF_NAMES} AS v"
+        " WHERE v.namespace = ? AND v.model = ? AND length(v.vector) = ?"
+    )
 
 
 def groups(database: SQLiteDatabase) -> dict[Group, int]:
@@ -78,9 +92,7 @@ def groups(database: SQLiteDatabase) -> dict[Group, int]:
     with database.read() as connection:
         return {
             Group(namespace, model, dimensions): count
-            for namespace, model, dimensions, count in connection.execute(
-                "SELECT namespace, model, length(vector), count(*) FROM store_vectors GROUP BY 1, 2, 3"
-            )
+            for namespace, model, dimensions, count in vectors.count(connection)
         }
 
 
@@ -141,7 +153,7 @@ def _remove_unfinished(folders: Sequence[Path], *, dry_run: bool) -> int:
 def _seqs(database: SQLiteDatabase, group: Group) -> NDArray[np.int64]:
     with database.read() as connection:
         found = connection.execute(
-            "SELECT seq FROM store_vectors WHERE namespace = ? AND model = ?", (group.namespace, group.model)
+            f"SELECT v.seq FROM {vectors.of_model(group.namespace)}", (group.namespace, group.model)
         )
         return np.fromiter((seq for (seq,) in found), np.int64)
 

@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ragmem.backends.lightrag.rows import graph_sql, names
+from ragmem.backends.lightrag.rows import graph_sql, names, vectors
 from ragmem.backends.lightrag.rows.keys import SPACE
 from ragmem.backends.lightrag.vectors.segments import quantise
 from ragmem.ports import Embedder
@@ -22,7 +22,7 @@ share, which are a third and lead to more than one text."""
 _MISSING_NODES = f"""
 SELECT o.id FROM store_nodes AS o WHERE o.space = {SPACE} AND o.present
 AND NOT EXISTS (
-  SELECT 1 FROM store_vectors AS v
+  SELECT 1 FROM store_name_vectors AS v
   WHERE v.workspace = ? AND v.namespace = 'entities' AND v.id = ragmem_entity_id(o.id) AND v.model = ?
 )
 AND (? OR o.data IS NOT NULL OR (SELECT count(*) FROM (
@@ -35,7 +35,7 @@ SELECT near.id, far.id FROM store_nodes AS near CROSS JOIN store_edges AS o ON o
 CROSS JOIN store_nodes AS far ON far.n = o.target
 WHERE near.space = {SPACE} AND o.present
 AND NOT EXISTS (
-  SELECT 1 FROM store_vectors AS v WHERE v.workspace = ? AND v.namespace = 'relationships'
+  SELECT 1 FROM store_name_vectors AS v WHERE v.workspace = ? AND v.namespace = 'relationships'
   AND v.id = ragmem_relation_id(near.id, far.id) AND v.model = ?
 )
 AND (? OR o.data IS NOT NULL OR (SELECT count(*) FROM (
@@ -108,19 +108,18 @@ def _missing(database: SQLiteDatabase, model: str, workspace: str, namespace: st
 def _store(
     database: SQLiteDatabase, embedder: Embedder, workspace: str, namespace: str, rows: Sequence[_Row]
 ) -> None:
-    vectors = embedder.embed([text for *_, text in rows], role="document")
+    made = embedder.embed([text for *_, text in rows], role="document")
     now = int(time.time())
     with database.write() as connection:
-        connection.executemany(
-            "INSERT OR IGNORE INTO store_vectors"
-            " (workspace, namespace, id, subject, object, model, scale, vector, created)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        vectors.insert(
+            connection,
             [
                 (workspace, namespace, *row[:3], embedder.model_id, *quantise(vector), now)
-                for row, vector in zip(rows, vectors, strict=True)
+                for row, vector in zip(rows, made, strict=True)
                 # Its memory may have been deleted meanwhile.
                 if _is_there(connection, workspace, namespace, row)
             ],
+            replace=False,
         )
 
 

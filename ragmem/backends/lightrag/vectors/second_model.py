@@ -8,7 +8,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from ragmem.backends.lightrag.rows import graph_sql, names, views
+from ragmem.backends.lightrag.rows import graph_sql, names, vectors, views
 from ragmem.backends.lightrag.rows.keys import sort_pair
 from ragmem.backends.lightrag.vectors.segments import quantise
 from ragmem.frozen import dataclass
@@ -28,10 +28,6 @@ _AFTER_ALL = 2**62
 
 # A vector without an owner needs no new one: a sweep removes it.
 _OWNED = {
-    names.CHUNKS: (
-        "EXISTS (SELECT 1 FROM store_chunks c JOIN store_spaces s ON s.n = c.space"
-        " WHERE c.id = o.id AND s.name = o.workspace)"
-    ),
     names.ENTITIES: (
         "EXISTS (SELECT 1 FROM store_nodes n JOIN store_spaces s ON s.n = n.space"
         " WHERE s.name = o.workspace AND n.id = o.subject AND n.present)"
@@ -43,13 +39,25 @@ _OWNED = {
         " AND e.present)"
     ),
 }
-_LACKING = (
-    "SELECT o.seq, o.workspace, o.id, o.subject, o.object FROM store_vectors o"
-    " WHERE o.namespace = :namespace AND o.model = :other AND o.seq > :after AND o.seq < :before"
-    " AND NOT EXISTS (SELECT 1 FROM store_vectors w WHERE w.workspace = o.workspace"
-    " AND w.namespace = o.namespace AND w.id = o.id AND w.model = :model)"
-    " AND {owned} ORDER BY o.seq DESC LIMIT :limit"
-)
+_LACKING = {
+    namespace: (
+        f"SELECT o.seq, o.workspace, o.id, o.subject, o.object FROM {vectors.OF_NAMES} o"
+        f" WHERE o.namespace = '{namespace}' AND o.model = :other AND o.seq > :after AND o.seq < :before"
+        f" AND NOT EXISTS (SELECT 1 FROM {vectors.OF_NAMES} w WHERE w.workspace = o.workspace"
+        " AND w.namespace = o.namespace AND w.id = o.id AND w.model = :model)"
+        f" AND {owned} ORDER BY o.seq DESC LIMIT :limit"
+    )
+    for namespace, owned in _OWNED.items()
+} | {
+    names.CHUNKS: (
+        f"SELECT v.seq, s.name, c.id, {vectors.SUBJECT}, '' FROM {vectors.OF_CHUNKS} AS v {vectors.OWNERS}"
+        " WHERE v.model = (SELECT n FROM store_vector_models WHERE name = :other)"
+        " AND v.seq > :after AND v.seq < :before"
+        f" AND NOT EXISTS (SELECT 1 FROM {vectors.OF_CHUNKS} AS w"
+        " WHERE w.model = (SELECT n FROM store_vector_models WHERE name = :model) AND w.chunk = v.chunk)"
+        " ORDER BY v.seq DESC LIMIT :limit"
+    )
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,29 +76,18 @@ def counts(connection: sqlite3.Connection) -> dict[str, dict[str, int]]:
     found: dict[str, dict[str, int]] = {}
     for namespace in NAMESPACES:
         models = found[namespace] = {}
-        for model in _models(connection, namespace):
+        for model in vectors.models(connection, namespace):
             (models[model],) = connection.execute(
-                "SELECT count(*) FROM store_vectors WHERE namespace = ? AND model = ?", (namespace, model)
+                f"SELECT count(*) FROM {vectors.of_model(namespace)}", (namespace, model)
             ).fetchone()
     return found
-
-
-def _models(connection: sqlite3.Connection, namespace: str) -> Iterator[str]:
-    """Yield the models of a namespace, with one search of the index for each."""
-    model = ""
-    while row := connection.execute(
-        "SELECT model FROM store_vectors WHERE namespace = ? AND model > ? ORDER BY model LIMIT 1",
-        (namespace, model),
-    ).fetchone():
-        (model,) = row
-        yield model
 
 
 def has_vectors_of(connection: sqlite3.Connection, model: str) -> bool:
     """Tell whether any vector is of this model; one search of the index for each namespace."""
     return any(
         connection.execute(
-            "SELECT 1 FROM store_vectors WHERE namespace = ? AND model = ? LIMIT 1", (namespace, model)
+            f"SELECT 1 FROM {vectors.of_model(namespace)} LIMIT 1", (namespace, model)
         ).fetchone()
         for namespace in NAMESPACES
     )
@@ -117,7 +114,7 @@ def model_of_most(connection: sqlite3.Connection) -> tuple[str, int] | None:
     model = max(sums, key=lambda one: sums[one])
     namespace = next(name for name, models in found.items() if model in models)
     (dimensions,) = connection.execute(
-        "SELECT length(vector) FROM store_vectors WHERE namespace = ? AND model = ? LIMIT 1",
+        f"SELECT length(v.vector) FROM {vectors.of_model(namespace)} LIMIT 1",
         (namespace, model),
     ).fetchone()
     return model, int(dimensions)
@@ -140,7 +137,7 @@ def fill(database: SQLiteDatabase, embedder: Embedder, texts_of: TextsOf) -> Ite
 
 def _missing_batches(database: SQLiteDatabase, namespace: str, model: str) -> Iterator[list[_Row]]:
     with database.read() as connection:
-        others = [other for other in _models(connection, namespace) if other != model]
+        others = [other for other in vectors.models(connection, namespace) if other != model]
     for other in others:
         before = _AFTER_ALL
         while True:
@@ -165,9 +162,8 @@ def _missing_rows(
     limit: int = 1,
 ) -> list[_Row]:
     rows = connection.execute(
-        _LACKING.format(owned=_OWNED[namespace]),
+        _LACKING[namespace],
         {
-            "namespace": namespace,
             "other": other,
             "model": model,
             "after": after,
@@ -189,12 +185,12 @@ def _make(
     found = [row for row in rows if row.seq in texts]
     # Nobody finds a chunk whose text is nowhere, and its vector would keep the change from ending.
     lost = [(row.seq,) for row in rows if row.seq not in texts]
-    vectors = embedder.embed([texts[row.seq] for row in found], role="document") if found else ()
+    made = embedder.embed([texts[row.seq] for row in found], role="document") if found else ()
     now = int(time.time())
     with database.write() as connection:
-        connection.executemany("DELETE FROM store_vectors WHERE seq = ?", lost)
+        connection.executemany(f"DELETE FROM {vectors.table_of(namespace)} WHERE seq = ?", lost)
         # Rows that were deleted or replaced meanwhile have another seq; a later pass handles them.
-        there = _still_there(connection, [row.seq for row in found])
+        there = _still_there(connection, namespace, [row.seq for row in found])
         values = [
             (
                 row.workspace,
@@ -206,23 +202,20 @@ def _make(
                 *quantise(vector),
                 now,
             )
-            for row, vector in zip(found, vectors, strict=True)
+            for row, vector in zip(found, made, strict=True)
             if row.seq in there
         ]
-        connection.executemany(
-            "INSERT OR IGNORE INTO store_vectors"
-            " (workspace, namespace, id, subject, object, model, scale, vector, created)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            values,
-        )
+        vectors.insert(connection, values, replace=False)
     return len(values)
 
 
-def _still_there(connection: sqlite3.Connection, seqs: Sequence[int]) -> set[int]:
+def _still_there(connection: sqlite3.Connection, namespace: str, seqs: Sequence[int]) -> set[int]:
     return {
         seq
         for part in batches(seqs)
-        for (seq,) in connection.execute(f"SELECT seq FROM store_vectors WHERE seq IN ({marks(part)})", part)
+        for (seq,) in connection.execute(
+            f"SELECT seq FROM {vectors.table_of(namespace)} WHERE seq IN ({marks(part)})", part
+        )
     }
 
 
@@ -268,8 +261,13 @@ def change_over(database: SQLiteDatabase, model: str, *, finish: Callable[[], No
     All rows are compared before the lock is taken, and only new ones within it.
     """
     with database.read() as connection:
-        (newest,) = connection.execute("SELECT coalesce(max(seq), 0) FROM store_vectors").fetchone()
-        if _is_uneven(database, model) and _lacks(connection, model, after=0):
+        newest = {
+            namespace: connection.execute(
+                f"SELECT coalesce(max(seq), 0) FROM {vectors.table_of(namespace)}"
+            ).fetchone()[0]
+            for namespace in NAMESPACES
+        }
+        if _is_uneven(database, model) and _lacks(connection, model, after={}):
             return False
     with database.write() as connection:
         if _lacks(connection, model, after=newest):
@@ -284,18 +282,23 @@ def _is_uneven(database: SQLiteDatabase, model: str) -> bool:
     Scans the index by id, in a tenth of the time of single searches.
     """
     with database.read() as connection:
-        row = connection.execute(
-            "SELECT 1 FROM store_vectors GROUP BY workspace, namespace, id HAVING max(model = ?) = 0 LIMIT 1",
-            (model,),
-        ).fetchone()
-    return row is not None
+        return any(connection.execute(query, (model,)).fetchone() for query in _UNEVEN)
 
 
-def _lacks(connection: sqlite3.Connection, model: str, *, after: int) -> bool:
+_UNEVEN = (
+    (
+        f"SELECT 1 FROM {vectors.OF_CHUNKS} GROUP BY chunk"
+        " HAVING max(model IS (SELECT n FROM store_vector_models WHERE name = ?)) = 0 LIMIT 1"
+    ),
+    (f"SELECT 1 FROM {vectors.OF_NAMES} GROUP BY workspace, namespace, id HAVING max(model = ?) = 0 LIMIT 1"),
+)
+
+
+def _lacks(connection: sqlite3.Connection, model: str, *, after: Mapping[str, int]) -> bool:
     return any(
-        _missing_rows(connection, namespace, other, model=model, after=after)
+        _missing_rows(connection, namespace, other, model=model, after=after.get(namespace, 0))
         for namespace in NAMESPACES
-        for other in _models(connection, namespace)
+        for other in vectors.models(connection, namespace)
         if other != model
     )
 
@@ -304,14 +307,14 @@ def drop_others(database: SQLiteDatabase, model: str) -> Iterator[int]:
     """Delete the vectors of all other models, some per transaction; yield the number of each."""
     for namespace in NAMESPACES:
         with database.read() as connection:
-            others = [other for other in _models(connection, namespace) if other != model]
+            others = [other for other in vectors.models(connection, namespace) if other != model]
         for other in others:
             deleted = DELETED_AT_ONCE
             while deleted == DELETED_AT_ONCE:
                 with database.write() as connection:
                     deleted = connection.execute(
-                        "DELETE FROM store_vectors WHERE seq IN"
-                        " (SELECT seq FROM store_vectors WHERE namespace = ? AND model = ? LIMIT ?)",
+                        f"DELETE FROM {vectors.table_of(namespace)} WHERE seq IN"
+                        f" (SELECT v.seq FROM {vectors.of_model(namespace)} LIMIT ?)",
                         (namespace, other, DELETED_AT_ONCE),
                     ).rowcount
                 yield deleted

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ragmem.backends.lightrag.rows import names, reads
+from ragmem.backends.lightrag.rows import names, reads, vectors
 from ragmem.backends.lightrag.vectors import maintenance
 from ragmem.backends.lightrag.vectors.maintenance import Group
 from ragmem.backends.lightrag.vectors.mmap_index import Sidecar
@@ -49,6 +49,19 @@ _MOST_KNOWN = 50_000
 
 _MOST_SEEN = 20_000
 """Chunks of which a thread keeps the rows: some 5 MB."""
+
+_FOUND = (
+    (
+        "SELECT v.seq, v.id, v.workspace, v.subject, v.object, v.created, v.scale, v.vector"
+        f" FROM {vectors.OF_NAMES} AS v WHERE +v.namespace = ? AND +v.model = ? AND length(v.vector) = ?"
+    ),
+    (
+        f"SELECT v.seq, c.id, s.name, {vectors.SUBJECT}, '', {vectors.CREATED}, {vectors.SCALE}, v.vector"
+        f" FROM {vectors.OF_CHUNKS} AS v {vectors.OWNERS}"
+        f" WHERE ? = '{names.CHUNKS}' AND +v.model = {vectors.MODEL} AND length(v.vector) = ?"
+    ),
+)
+"""Queries of rows of names and of chunks with all that a hit has."""
 
 Row = tuple[str, str, str, str, int]
 """Id, workspace, subject, object and moment of a row."""
@@ -97,10 +110,10 @@ class _View:
 class _Seen:
     """What a thread has read since anything was written.
 
-    `seqs` are rows that are there, `chunks` has the rows of chunks, `views` those that have all rows.
+    `seqs` are rows that are there, by table, `chunks` has the rows of chunks, `views` those with all rows.
     """
 
-    seqs: set[int] = field(default_factory=set)
+    seqs: dict[str, set[int]] = field(default_factory=dict)
     chunks: dict[str, tuple[int, ...]] = field(default_factory=dict)
     views: dict[Group, _View] = field(default_factory=dict)
 
@@ -197,7 +210,7 @@ class VectorIndex:
         """Write the files of a new model, so that the first question need not."""
         with self._database.read() as connection:
             row = connection.execute(
-                "SELECT length(vector) FROM store_vectors WHERE namespace = ? AND model = ? LIMIT 1",
+                f"SELECT length(v.vector) FROM {vectors.of_model(namespace)} LIMIT 1",
                 (namespace, model),
             ).fetchone()
         if row is not None:
@@ -256,13 +269,11 @@ class VectorIndex:
         scales: list[float] = []
         codes: list[bytes] = []
         with self._database.read() as connection:
-            seen = self._seen.value().seqs
+            seen = self._seen.value().seqs.setdefault(vectors.table_of(group.namespace), set())
             for part in map(padded, batches(seq for seq in near if seq not in known)):
                 for seq, key, workspace, subject, other, created, scale, vector in connection.execute(
-                    "SELECT seq, id, workspace, subject, object, created, scale, vector"
-                    f" FROM store_vectors WHERE seq IN ({marks(part)})"
-                    " AND +namespace = ? AND +model = ? AND length(vector) = ?",
-                    (*part, group.namespace, group.model, group.dimensions),
+                    f"{_FOUND[group.namespace == names.CHUNKS]} AND v.seq IN ({marks(part)})",
+                    (group.namespace, group.model, group.dimensions, *part),
                 ):
                     rows[seq] = (key, workspace, subject, other, created)
                     scales.append(scale)
@@ -271,7 +282,8 @@ class VectorIndex:
                 seen.update(
                     seq
                     for (seq,) in connection.execute(
-                        f"SELECT seq FROM store_vectors WHERE seq IN ({marks(part)})", part
+                        f"SELECT seq FROM {vectors.table_of(group.namespace)} WHERE seq IN ({marks(part)})",
+                        part,
                     )
                 )
         exact = cosines(scales, codes, query).tolist()
@@ -292,15 +304,10 @@ class VectorIndex:
         namespace, model = group.namespace, group.model
         with self._database.read() as connection:
             reads.refuse_other_length(connection, namespace, model, group.dimensions)
-            ours = connection.execute(
-                "SELECT 1 FROM store_vectors WHERE namespace = ? AND model = ? LIMIT 1", (namespace, model)
-            ).fetchone()
-            other = connection.execute(
-                "SELECT model FROM store_vectors WHERE namespace = ? LIMIT 1", (namespace,)
-            ).fetchone()
-        if other is not None and ours is None:
+            known = vectors.models(connection, namespace)
+        if known and model not in known:
             raise BackendError(
-                f'the vectors were made by the model "{other[0]}", not by "{model}"',
+                f'the vectors were made by the model "{known[0]}", not by "{model}"',
                 hint="run `ragmem models use` or `ragmem seed --rebuild`, or set the former model back",
             )
 
@@ -351,10 +358,8 @@ class VectorIndex:
         if len(mapped):
             with self._database.read() as connection:
                 newest = connection.execute(
-                    "SELECT seq, workspace, scale, vector FROM store_vectors"
-                    " WHERE seq <= ? AND namespace = ? AND model = ? AND length(vector) = ?"
-                    " ORDER BY seq DESC LIMIT ?",
-                    (mapped.last, group.namespace, group.model, group.dimensions, _SAMPLE),
+                    f"{maintenance.rows_of(group.namespace)} AND v.seq <= ? ORDER BY v.seq DESC LIMIT ?",
+                    (group.namespace, group.model, group.dimensions, mapped.last, _SAMPLE),
                 ).fetchall()
             if not mapped.agrees(newest):
                 if not self._database.read_only:
@@ -385,7 +390,7 @@ class VectorIndex:
     def _is_large(self, group: Group) -> bool:
         with self._database.read() as connection:
             row = connection.execute(
-                "SELECT 1 FROM store_vectors WHERE namespace = ? AND model = ? LIMIT 1 OFFSET ?",
+                f"SELECT 1 FROM {vectors.of_model(group.namespace)} LIMIT 1 OFFSET ?",
                 (group.namespace, group.model, EXACT_LIMIT),
             ).fetchone()
         return row is not None

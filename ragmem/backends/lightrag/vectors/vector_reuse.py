@@ -4,10 +4,10 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from ragmem.backends.lightrag.rows import vectors
 from ragmem.backends.lightrag.rows.records import chunk_texts
 from ragmem.backends.lightrag.vectors.segments import restore
 from ragmem.domain.model import Record
-from ragmem.storage.sql.batches import batches, marks
 from ragmem.storage.sql.sqlite import SQLiteDatabase
 
 if TYPE_CHECKING:
@@ -32,13 +32,8 @@ def stored_vectors(
     groups: dict[tuple[str, str], list[str]] = {}
     for workspace, namespace, key in keys:
         groups.setdefault((workspace, namespace), []).append(key)
-    found: dict[tuple[str, str, str], tuple[float, bytes]] = {}
-    for (workspace, namespace), ids in groups.items():
-        for part in batches(ids):
-            for key, scale, codes in connection.execute(
-                "SELECT id, scale, vector FROM store_vectors"
-                f" WHERE workspace = ? AND namespace = ? AND id IN ({marks(part)}) AND +model = ?",
-                (workspace, namespace, *part, model),
-            ):
-                found[workspace, namespace, key] = (scale, codes)
-    return found
+    return {
+        (workspace, namespace, key): found
+        for (workspace, namespace), ids in groups.items()
+        for key, found in vectors.select(connection, workspace, namespace, model, ids).items()
+    }

@@ -73,7 +73,7 @@ _NAMES: dict[str, frozenset[str]] = {
     "entity_apart": frozenset({"name"}),
     "extractions": frozenset({"data"}),
     "store_name_vectors": frozenset({"subject", "object"}),
-    "store_nodes": frozenset({"id", "folded"}),
+    "store_nodes": frozenset({"id", "lowered"}),
     "agents": frozenset({"id"}),
     "messages": frozenset({"agent"}),
     "events": frozenset({"agent", "type"}),

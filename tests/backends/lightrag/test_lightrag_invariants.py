@@ -79,7 +79,7 @@ def test_a_violation_is_one_line_that_counts_and_names(store, database):
 def test_an_entity_that_nothing_mentions_is_told(store, database):
     damage(
         database,
-        "INSERT INTO store_nodes (space, id, folded) SELECT n, 'Lone', 'lone' FROM store_spaces",
+        "INSERT INTO store_nodes (space, id, lowered) SELECT n, 'Lone', 'lone' FROM store_spaces",
     )
     assert store.check() == ["entities are mentioned nowhere: 1 (Lone)"]
 

@@ -526,7 +526,7 @@ HOT_STATEMENTS = (
     "SELECT id FROM store_chunks WHERE document = ? ORDER BY position",
     f"SELECT n, data, degree FROM store_nodes WHERE space = {SPACE} AND id IN (?, ?)",
     f"SELECT id FROM store_nodes WHERE space = {SPACE} ORDER BY degree DESC LIMIT ?",
-    f"SELECT id FROM store_nodes WHERE space = {SPACE} AND folded >= ? AND folded < ?",
+    f"SELECT o.id FROM store_nodes AS o WHERE +space = {SPACE} AND n IN ({reads.NODES_BY_PREFIX})",
     "SELECT n, target FROM store_edges WHERE source IN (?)",
     "SELECT n, source FROM store_edges WHERE target IN (?)",
     "SELECT n FROM store_edges WHERE source = ? AND target = ?",

@@ -129,6 +129,27 @@ ALTER TABLE entity_names DROP COLUMN node;
 """The columns of names as catalog 11 has them, of those of today."""
 
 
+ROWS_OF_5 = """
+DROP TRIGGER store_chunks_removed;
+CREATE TEMP TABLE vectors_of_today AS SELECT * FROM store_vectors;
+DROP VIEW store_vectors;
+DROP TABLE store_chunk_vectors;
+DROP TABLE store_vector_models;
+DROP INDEX store_name_vectors_by_id;
+DROP INDEX store_name_vectors_by_age;
+ALTER TABLE store_name_vectors RENAME TO store_vectors;
+DELETE FROM store_vectors;
+INSERT INTO store_vectors SELECT *, 0 FROM vectors_of_today;
+DROP INDEX store_nodes_by_name;
+ALTER TABLE store_nodes DROP COLUMN folded;
+ALTER TABLE store_nodes ADD COLUMN folded TEXT NOT NULL DEFAULT '';
+UPDATE store_nodes SET folded = coalesce(lowered, id);
+ALTER TABLE store_nodes DROP COLUMN lowered;
+CREATE INDEX store_nodes_by_name ON store_nodes (space, folded);
+"""
+"""The same for the rows of store 5."""
+
+
 def test_a_home_of_a_release_that_knew_english_alone_learns_the_others(tmp_path, monkeypatch):
     with monkeypatch.context() as english:
         english.setattr(embedder, "in_english", lambda text: text)
@@ -138,7 +159,7 @@ def test_a_home_of_a_release_that_knew_english_alone_learns_the_others(tmp_path,
             assert first(before, "how many approvals does a schema change need") != "review"
         terms._terms_of_field.cache_clear()
     with closing(sqlite3.connect(tmp_path / "ragmem" / "data" / "memory.db")) as connection, connection:
-        connection.executescript(NAMES_OF_11)
+        connection.executescript(NAMES_OF_11 + ROWS_OF_5)
         connection.execute("DELETE FROM migrations WHERE component = 'catalog' AND version >= 12")
         connection.execute("DELETE FROM migrations WHERE component = 'store' AND version >= 6")
         connection.execute("PRAGMA user_version = 11")

@@ -114,6 +114,15 @@ class _Workspace:
                 "DELETE FROM store_statuses WHERE workspace = ? AND id = ?", (self._workspace, memory)
             )
 
+    def _make_nodes(self, wanted: Iterable[str], *, present: bool) -> dict[str, int]:
+        """Return name -> number of entities; unknown ones get a row, as schema 5 has it."""
+        names_of = sorted(set(wanted))
+        self._connection.executemany(
+            "INSERT OR IGNORE INTO store_nodes (space, id, folded, present) VALUES (?, ?, ?, ?)",
+            [(self._space, name, name.lower(), present) for name in names_of],
+        )
+        return keys.node_numbers(self._connection, self._workspace, names_of)
+
     def _mentions(self, namespace: str) -> dict[str, list[str]]:
         found: dict[str, list[str]] = {}
         for key, chunk in self._connection.execute(
@@ -130,8 +139,8 @@ class _Workspace:
                 "SELECT id, data FROM store_nodes_before WHERE workspace = ?", (self._workspace,)
             ).fetchall()
         )
-        keys.make_nodes(self._connection, self._workspace, stored)
-        numbers = keys.make_nodes(self._connection, self._workspace, [*stored, *mentions], present=False)
+        self._make_nodes(stored, present=True)
+        numbers = self._make_nodes([*stored, *mentions], present=False)
         self._connection.executemany(
             "INSERT OR IGNORE INTO store_mentions (chunk, node) VALUES (?, ?)",
             [(chunks[chunk], numbers[name]) for name, some in mentions.items() for chunk in some],
@@ -165,12 +174,7 @@ class _Workspace:
             for key in {*stored, *mentions}
             if names.SEPARATOR in key
         }
-        numbers = keys.make_nodes(
-            self._connection,
-            self._workspace,
-            {name for pair in pairs.values() for name in pair},
-            present=False,
-        )
+        numbers = self._make_nodes({name for pair in pairs.values() for name in pair}, present=False)
         places = {key: (numbers[one], numbers[other]) for key, (one, other) in pairs.items()}
         keys.make_edges(self._connection, [places[key] for key in stored if key in places])
         edges = keys.make_edges(self._connection, places.values(), present=False)

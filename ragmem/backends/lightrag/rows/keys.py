@@ -83,9 +83,9 @@ def make_nodes(
     wanted = sorted(set(names))
     space = make_space(connection, workspace)
     connection.executemany(
-        "INSERT INTO store_nodes (space, id, folded, present) VALUES (?, ?, ?, ?)"
+        "INSERT INTO store_nodes (space, id, lowered, present) VALUES (?, ?, ?, ?)"
         f" ON CONFLICT (space, id) DO {'UPDATE SET present = 1 WHERE NOT present' if present else 'NOTHING'}",
-        [(space, name, name.lower(), present) for name in wanted],
+        [(space, name, None if name == (lowered := name.lower()) else lowered, present) for name in wanted],
     )
     return node_numbers(connection, workspace, wanted)
 

@@ -11,6 +11,12 @@ from ragmem.domain.model import Entity, Relation
 from ragmem.errors import BackendError
 from ragmem.storage.sql.batches import batches, marks, padded
 
+NODES_BY_PREFIX = (
+    f"SELECT n FROM store_nodes WHERE space = {SPACE} AND lowered >= ? AND lowered < ?"
+    f" UNION ALL SELECT n FROM store_nodes WHERE space = {SPACE} AND id >= ? AND id < ? AND +lowered IS NULL"
+)
+"""The numbers of entities between two names in lower case; parameters: workspace, first, end; these again."""
+
 _LAST_CHARACTER = "\U0010ffff"
 
 _COUNTS = {
@@ -141,10 +147,10 @@ def entities(
     folded = prefix.lower()
     found: list[list[tuple[Entity, int]]] = []
     for workspace in _workspaces(connection, project):
-        condition = "AND folded >= ? AND folded < ?" if folded else ""
-        values = (folded, folded + _LAST_CHARACTER) if folded else ()
+        condition = f"+space = {SPACE} AND n IN ({NODES_BY_PREFIX})" if folded else f"space = {SPACE}"
+        values = (workspace, folded, folded + _LAST_CHARACTER) * 2 if folded else ()
         rows = connection.execute(
-            f"SELECT {evidence.NODE} FROM store_nodes AS o WHERE space = {SPACE} AND present {condition}"
+            f"SELECT {evidence.NODE} FROM store_nodes AS o WHERE {condition} AND present"
             " ORDER BY degree DESC, id LIMIT ?",
             (workspace, *values, limit),
         ).fetchall()

@@ -387,6 +387,17 @@ _CHUNK_VECTORS = (
 )
 
 
+# A name in lower case is stored only where it differs from the name; more than half of them do not.
+_LOWERED_NAMES = (
+    "ALTER TABLE store_nodes ADD COLUMN lowered TEXT",
+    "UPDATE store_nodes SET lowered = folded WHERE folded <> id",
+    "DROP INDEX store_nodes_by_name",
+    "ALTER TABLE store_nodes DROP COLUMN folded",
+    "ALTER TABLE store_nodes ADD COLUMN folded TEXT GENERATED ALWAYS AS (coalesce(lowered, id)) VIRTUAL",
+    "CREATE INDEX store_nodes_by_name ON store_nodes (space, lowered) WHERE lowered IS NOT NULL",
+)
+
+
 def forget_pending_texts(connection: Connection) -> None:
     """Let the vectors of pending memories be made anew, although their texts have not changed.
 
@@ -410,6 +421,7 @@ STORE = Schema(
         Migration(5, "compact rows", _COMPACT, compact),
         Migration(6, "vectors of other languages", (), forget_pending_texts, reads_without=True),
         Migration(7, "vectors of chunks by number", _CHUNK_VECTORS),
+        Migration(8, "names in lower case", _LOWERED_NAMES),
     ),
     stamped=_read_version,
     stamp=_stamp,

@@ -1,7 +1,7 @@
 """Find the date of an event in a file."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from ragmem.patterns import lazy
 
 _FOLDER_OF_DAY = lazy(r"(?:199|20\d)\d/(?:0[1-9]|1[0-2])(?:/(?:0[1-9]|[12]\d|3[01]))?")
 _LABELLED_LINE = lazy(
-    r"^[\s>*_|-]{0,6}(?:(?:last[ -])?(?:date|updated|completed|modified)(?:[ -]at)?|data|datum|fecha"
+    r"^[\s>*_|:-]{0,6}(?:(?:last[ -])?(?:date|updated|completed|modified)(?:[ -]at)?|data|datum|fecha"
     r"|(?:(?:fecha de|última) )?(?:actualización|modificación)|actualizado(?: el)?"
     r"|(?:última )?(?:atualização|modificação)|atualizado(?: em)?"
     r"|(?:dernière )?(?:mise à jour|modification)|mise? à jour le"
@@ -22,6 +22,13 @@ _LABELLED_LINE = lazy(
     r"|дата(?: (?:обновлен|изменен)ия)?|(?:последнее )?обновлен(?:ие|\u043e)"
     r"|日[付期]|(?:最[終后後近])?更新(?:日|日時|日期|时间|時間)?)"
     r"[*_]{0,3}\s?[:\uff1a|][*_]{0,3}\s{0,4}",
+    re.IGNORECASE,
+)
+_CREATED_LINE = lazy(
+    r"^[\s>*_|:-]{0,6}(?:(?:date )?created(?: at| on)?|creation date|erstellt(?: am)?|erstellungsdatum"
+    r"|créée? le|date de création|creado(?: el)?|fecha de creación|criado(?: em)?|data de criação"
+    r"|creato(?: il)?|data di creazione|aangemaakt(?: op)?|создано?|дата создания|作成日時?"
+    r"|[创創]建(?:日期|时间|時間)?)[*_]{0,3}\s?[:\uff1a|][*_]{0,3}\s{0,4}",
     re.IGNORECASE,
 )
 _DATED_STATUS = lazy(
@@ -82,22 +89,32 @@ def time_of_file(
 
     The first of these counts: the time in its own fields (`told`), its name, a line such as
     `**Date:** 2026-04-01` or `Status: Accepted (2026-04-01)` near the beginning of its text, its title, the
-    names of the folders above it, and when it was last `changed`. For a month or a week it is the time of
-    the change if that is within it, else the first day.
+    names of the folders above it, a line such as `Created: 2026-04-01`, and when it was last `changed`. For a
+    month or a week it is the time of the change if that is within it, else the first day.
     """
     now = _now()
     if told is not None:
         return told
     found = date_of_name(path.stem, now=now) or _labelled_date(text, now) or date_of_title(title, now=now)
-    found = found or _folder_date(path, now)
+    found = (
+        found or _folder_date(path, now) or _date_after(_CREATED_LINE, text.splitlines()[:_FIRST_LINES], now)
+    )
     return found.moment(changed) if found else changed()
 
 
 def _labelled_date(text: str, now: datetime) -> WholeDate | None:
     lines = text.splitlines()[:_FIRST_LINES]
     head = "\n".join(lines)
-    values = [line[label.end() :] for line in lines if (label := _LABELLED_LINE.match(line))]
-    values += [head[status.end() :].partition("\n")[0] for status in _DATED_STATUS.finditer(head)]
+    status = [head[found.end() :].partition("\n")[0] for found in _DATED_STATUS.finditer(head)]
+    return _date_after(_LABELLED_LINE, lines, now) or _first_date(status, now)
+
+
+def _date_after(label: re.Pattern[str], lines: Sequence[str], now: datetime) -> WholeDate | None:
+    return _first_date([line[found.end() :] for line in lines if (found := label.match(line))], now)
+
+
+def _first_date(values: Iterable[str], now: datetime) -> WholeDate | None:
+    """Return the date with which the first of these values begins that begins with one."""
     for value in values:
         found = whole_dates(translate_dates(value[:_LONGEST]), now=now)
         if found and found[0].start == 0:

@@ -12,6 +12,7 @@ from ragmem.domain.injection.memory_block import without_block
 from ragmem.domain.model import Draft, Kind, Scope
 from ragmem.domain.retrieval.whole_dates import date_of_title
 from ragmem.domain.secrets.redaction import Redactor
+from ragmem.domain.text.blocks import BlockType, blocks
 from ragmem.readers.dates import Changed, first_time, time_of_file
 from ragmem.readers.fields import as_fields, as_tags, as_text, clean
 from ragmem.readers.frontmatter_block import split
@@ -19,8 +20,6 @@ from ragmem.readers.vocabulary import KINDS, TAG_KEYS, TIME_KEYS, TITLE_KEYS
 
 MAX_TITLE_CHARS = 160
 
-_HEADING = re.compile(r" {0,3}(#{1,6})[ \t](.*)")
-_FENCE = re.compile(r" {0,3}(```|~~~)")
 _LINK = re.compile(r"!?\[([^\]]{1,200})\]\([^)]{0,400}\)")
 _STRONG = re.compile(r"(?<![A-Za-z0-9])\*\*([^*]+)\*\*")
 _HEADING_LINES = 200
@@ -54,7 +53,7 @@ def read(
             changed,
             told=first_time(values.get(key) for key in TIME_KEYS),
             text=body,
-            title=_dated_title(body, values),
+            title=_dated_title(body, values, path.suffix.lower()),
         ),
         scope=scope,
         kind=_kind(values, inner) or spec.kind,
@@ -66,42 +65,38 @@ def read(
 
 def _title(path: Path, body: str, values: Mapping[str, Any], redactor: Redactor) -> str:
     title = next((text for key in TITLE_KEYS if (text := as_text(values.get(key)))), "")
-    heading = first_heading(body)
+    heading = first_heading(body, path.suffix.lower())
     if heading.lower() == path.name.lower():
         heading = ""  # Each project has one that is called so.
-    return redactor.truncate(title or heading or _name(path), MAX_TITLE_CHARS)
+    title = title or heading or as_text(values.get("description"))
+    return redactor.truncate(title or _name(path), MAX_TITLE_CHARS)
 
 
-def _dated_title(body: str, values: Mapping[str, Any]) -> str:
+def _dated_title(body: str, values: Mapping[str, Any], suffix: str) -> str:
     """Return the title that may date the file; empty for a log, whose headings have several dates."""
     if title := next((text for key in _OWN_TITLES if (text := as_text(values.get(key)))), ""):
         return title
     now = datetime.now(UTC)
-    headings = list(islice(_headings(body), _HEADINGS))
+    headings = list(islice(_headings(body, suffix), _HEADINGS))
     beside = [heading for level, heading in headings if level <= headings[0][0]]
     dates = {found.stretch for heading in beside if (found := date_of_title(heading, now=now))}
     return beside[0] if len(dates) == 1 else ""
 
 
-def first_heading(body: str) -> str:
-    """Return the first heading outside of code; empty without one."""
-    return next(_headings(body), (0, ""))[1]
+def first_heading(body: str, suffix: str = "") -> str:
+    """Return the first heading outside of code, in the markup of a suffix; empty without one."""
+    return next(_headings(body, suffix), (0, ""))[1]
 
 
-def _headings(body: str) -> Iterator[tuple[int, str]]:
+def _headings(body: str, suffix: str = "") -> Iterator[tuple[int, str]]:
     """Yield the level and the text of the headings outside of code."""
-    fence = ""
-    for line in body.splitlines()[:_HEADING_LINES]:
-        if found := _FENCE.match(line):
-            fence = "" if fence == found[1] else fence or found[1]
-        elif not fence and (found := _HEADING.match(line)):
-            title = found[2].strip()
-            bare = title.rstrip("#")
-            # Closing marks follow a blank; that of "C#" does not.
-            title = bare if bare != bare.rstrip() else title
-            title = _STRONG.sub(r"\1", _LINK.sub(r"\1", title))
-            if clean(title):
-                yield len(found[1]), clean(title)
+    head = "\n".join(body.splitlines()[:_HEADING_LINES])
+    for block in blocks(head):
+        # In reStructuredText such a line is a comment in code.
+        if block.form is BlockType.HEADING and not (suffix == ".rst" and head[block.start] in "# "):
+            title = clean(_STRONG.sub(r"\1", _LINK.sub(r"\1", block.title)))
+            if title:
+                yield block.level, title
 
 
 def _name(path: Path) -> str:

@@ -19,7 +19,7 @@ TIME_KEYS = (
 )
 """Fields of frontmatter with the time of the event; the first valid one counts."""
 
-TITLE_KEYS = ("title", "name", "task", "description")
+TITLE_KEYS = ("title", "name", "task")
 TAG_KEYS = ("tags", "tag", "labels", "keywords")
 
 KINDS: Mapping[str, Kind] = {

@@ -27,6 +27,18 @@ _SENTENCE_END = lazy(
 )
 _ABBREVIATION = lazy(r"(?:\b(?:e\.g|i\.e|etc|vs|cf|Mr|Mrs|Ms|Dr|Prof|St|No|approx|resp)|\b[A-Z])\.$")
 _ABBREVIATION_REACH = 8
+_DAY = lazy(
+    r"(?<![\d.])\d{1,2}\.[ \t]{1,2}"
+    r"(?:jan|feb|m[a\u00e4]r|apr|ma[ijy]|j[au]n|jul|a[uo]g|sep|o[ck]t|nov|de[csz])",
+    re.IGNORECASE,
+)
+"""A day before its month, as in German and the Nordic languages."""
+
+_UNDERLINES = {"=": 1, "-": 2, "~": 3, "^": 4, '"': 4, "'": 4, "+": 4, "*": 4}
+"""Marks of a line below a title, with its level: Markdown has the first two, reStructuredText all."""
+
+_OVERLINES = frozenset("=-*#^+")
+"""Marks of lines above and below a title of reStructuredText; tildes would be a code fence."""
 
 
 class BlockType(StrEnum):
@@ -65,10 +77,17 @@ def blocks(text: str, begin: int = 0, stop: int | None = None) -> Iterator[Block
         if start == end:
             at += 1
             continue
+        if _is_framed(text, rows, at):
+            at += 3
+            yield Block(BlockType.HEADING, start, rows[at - 1][1], 1, text[slice(*rows[at - 2])].strip())
+            continue
         form, found = _line_form(text[start:end])
         if form is BlockType.HEADING and found is not None:
             at += 1
-            title = (found.group(2) or "").strip().rstrip("#").rstrip()
+            title = (found.group(2) or "").strip()
+            bare = title.rstrip("#")
+            # Closing marks follow a blank; that of "C#" does not.
+            title = bare.rstrip() if bare != bare.rstrip() or not bare else title
             yield Block(form, start, end, len(found.group(1)), title)
         elif form is BlockType.RULE:
             at += 1
@@ -80,7 +99,8 @@ def blocks(text: str, begin: int = 0, stop: int | None = None) -> Iterator[Block
             last = _run_end(text, rows, at + 1, form)
             if last == at + 1 and last < len(rows) and _is_underline(text, rows, last):
                 at = last + 1
-                yield Block(BlockType.HEADING, start, rows[last][1], 1, text[start:end].strip())
+                level = _UNDERLINES[text[rows[last][0]]]
+                yield Block(BlockType.HEADING, start, rows[last][1], level, text[start:end].strip())
             else:
                 at = last
                 yield Block(form, start, rows[last - 1][1])
@@ -146,14 +166,31 @@ def _run_end(text: str, rows: list[tuple[int, int]], at: int, form: BlockType) -
 
 
 def _is_underline(text: str, rows: list[tuple[int, int]], at: int) -> bool:
-    """Tell whether row `at` is a line of equal signs that makes the row above it a heading."""
+    """Tell whether row `at` is a line of marks that makes the row above it a heading.
+
+    Marks other than equal signs must be as long as the title, else they are a rule, a fence or a list.
+    """
     start, end = rows[at]
-    above = rows[at - 1][1] - rows[at - 1][0]
-    return (
-        text[start] == "="
-        and 3 <= end - start <= MAX_HEADING_CHARS >= above
-        and not text[start:end].strip("=")
-    )
+    above = text[slice(*rows[at - 1])]
+    mark = text[start]
+    if mark not in _UNDERLINES or text[start:end].strip(mark):
+        return False
+    if mark == "=":
+        return 3 <= end - start <= MAX_HEADING_CHARS >= len(above)
+    # A short word above a code fence is no title.
+    least = 4 if mark == "~" else 3
+    is_title = above[0].isalnum() or above[0] in "`'\"*_:("
+    return is_title and least <= len(above) <= end - start <= MAX_HEADING_CHARS
+
+
+def _is_framed(text: str, rows: list[tuple[int, int]], at: int) -> bool:
+    """Tell whether row `at` and the second one after it are equal lines of marks around a title."""
+    start, end = rows[at]
+    if text[start] not in _OVERLINES or at + 2 >= len(rows) or not 3 <= end - start <= MAX_HEADING_CHARS:
+        return False
+    line, title = text[start:end], text[slice(*rows[at + 1])].strip()
+    is_frame = not line.strip(line[0]) and line == text[slice(*rows[at + 2])]
+    return is_frame and 0 < len(title) <= len(line) and any(map(str.isalnum, title))
 
 
 def _line_form(body: str) -> tuple[BlockType, re.Match[str] | None]:
@@ -184,13 +221,14 @@ def sentences(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     """Yield the spans of the sentences in text[start:end]; together they hold every non-blank character.
 
     A sentence ends at `.`, `!` or `?` before white space and anything but a small letter, not after a common
-    abbreviation or an initial; Chinese and Japanese full stops end one too.
+    abbreviation, an initial or the day of a month; Chinese and Japanese full stops end one too.
     """
     begin = start
     for mark in _SENTENCE_END.finditer(text, start, end):
         stop = mark.end()
-        if text[mark.start()] == "." and _ABBREVIATION.search(
-            text, max(begin, mark.start() - _ABBREVIATION_REACH), mark.start() + 1
+        if text[mark.start()] == "." and (
+            _ABBREVIATION.search(text, max(begin, mark.start() - _ABBREVIATION_REACH), mark.start() + 1)
+            or _DAY.search(text, max(begin, mark.start() - 3), stop + 3)
         ):
             continue
         span = trim(text, begin, stop)

@@ -48,7 +48,10 @@ def announces(text: str, span: Span) -> bool:
     """Tell whether a part only announces the next one: a heading, or a text that ends with a colon."""
     start, end = span
     line = text[start:end]
-    return (line.startswith("#") and "\n" not in line) or line.rstrip("*_ ").endswith(":")
+    if line.rstrip("*_ ").endswith(":") or (line.startswith("#") and "\n" not in line):
+        return True
+    first = next(blocks(line), None) if "\n" in line else None
+    return first is not None and first.form is BlockType.HEADING and first.end == len(line)
 
 
 def is_fence(text: str, span: Span) -> bool:

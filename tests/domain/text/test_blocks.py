@@ -18,6 +18,29 @@ def split(text):
     return [text[start:end] for start, end in sentences(text, 0, len(text))]
 
 
+def test_titles_have_lines_of_marks_below_or_around_them():
+    text = "=====\nTitle\n=====\n\nWhy C#\n------\ntext\n\nDeeper\n~~~~~~\n\n- item\n\nDeepest\n^^^^^^^"
+    assert [(one.level, one.title) for one in blocks(text) if one.form is BlockType.HEADING] == [
+        (1, "Title"),
+        (2, "Why C#"),
+        (3, "Deeper"),
+        (4, "Deepest"),
+    ]
+    assert [form for form, _ in forms("Run\n~~~\nmake\n~~~")] == [BlockType.PARAGRAPH, BlockType.FENCE]
+    assert [form for form, _ in forms("Longer text\n---")] == [BlockType.PARAGRAPH, BlockType.RULE]
+    assert [form for form, _ in forms("| a |\n-----")] == [BlockType.TABLE, BlockType.RULE]
+
+
+def test_a_day_before_its_month_ends_no_sentence():
+    text = "On 5. January we deployed it. Am 7. M\u00e4rz fiel es aus. It took 15. May it rest."
+    assert split(text) == [
+        "On 5. January we deployed it.",
+        "Am 7. M\u00e4rz fiel es aus.",
+        "It took 15. May it rest.",
+    ]
+    assert split("It took 15. We waited.") == ["It took 15.", "We waited."]
+
+
 def test_the_blocks_of_a_note():
     text = "# Head\nFirst\nline.\n\n- one\n  more\n  - two\n\n| a |\n| b |\n---\n```\n# code\n```\nend"
     assert forms(text) == [

@@ -160,6 +160,19 @@ def test_a_setext_heading_counts():
     assert only.heading == "Title"
 
 
+def test_titles_of_restructuredtext_are_headings():
+    body = WORDS * 8
+    text = f"=====\nRFC 7\n=====\n\n{body}\n\nRejected ideas\n--------------\n\n{body}\n"
+    parts = chunk(text, memory_id="m", redactor=DEFAULT)
+    assert [part.heading for part in parts] == ["RFC 7", "RFC 7 > Rejected ideas"]
+
+
+@pytest.mark.parametrize("text", ["a note\n---\n", "--------\nname: x\n---\n", "two\nlines\n-----\n"])
+def test_a_rule_below_a_text_makes_no_heading(text):
+    (only,) = chunk(text + f"\n{WORDS}\n", memory_id="m", redactor=DEFAULT)
+    assert only.heading == ""
+
+
 def test_other_scripts_get_smaller_chunks():
     assert (
         max(len(part.text) for part in chunk("漢字" * 2000, memory_id="m", redactor=DEFAULT))

@@ -46,6 +46,7 @@ def test_a_part_is_a_sentence_a_fence_a_heading_or_a_row():
 
 def test_what_announces_something_is_a_heading_or_ends_with_a_colon():
     assert announces("## Fix", (0, 6))
+    assert announces("Fix\n---", (0, 7))
     assert announces("**How to apply:**", (0, 17))
     assert not announces("The fix.", (0, 8))
 

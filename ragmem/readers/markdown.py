@@ -22,6 +22,7 @@ MAX_TITLE_CHARS = 160
 
 _LINK = re.compile(r"!?\[([^\]]{1,200})\]\([^)]{0,400}\)")
 _STRONG = re.compile(r"(?<![A-Za-z0-9])\*\*([^*]+)\*\*")
+_WORD = re.compile(r"[^\W\d_]{3}")
 _HEADING_LINES = 200
 _HEADINGS = 20
 _OWN_TITLES = ("title", "name")
@@ -65,10 +66,7 @@ def read(
 
 def _title(path: Path, body: str, values: Mapping[str, Any], redactor: Redactor) -> str:
     title = next((text for key in TITLE_KEYS if (text := as_text(values.get(key)))), "")
-    heading = first_heading(body, path.suffix.lower())
-    if heading.lower() == path.name.lower():
-        heading = ""  # Each project has one that is called so.
-    title = title or heading or as_text(values.get("description"))
+    title = title or first_heading(body, path) or as_text(values.get("description"))
     return redactor.truncate(title or _name(path), MAX_TITLE_CHARS)
 
 
@@ -83,9 +81,17 @@ def _dated_title(body: str, values: Mapping[str, Any], suffix: str) -> str:
     return beside[0] if len(dates) == 1 else ""
 
 
-def first_heading(body: str, suffix: str = "") -> str:
-    """Return the first heading outside of code, in the markup of a suffix; empty without one."""
-    return next(_headings(body, suffix), (0, ""))[1]
+def first_heading(body: str, path: Path) -> str:
+    """Return the heading that names a file, outside of code; empty without one.
+
+    A heading below the first level that has others beside it names a section, and one that repeats the name
+    of the file names nothing: each project has such a file.
+    """
+    level, heading = next(found := _headings(body, path.suffix.lower()), (0, ""))
+    if heading.lower() == path.name.lower():
+        return ""
+    is_section = level > 1 and any(beside <= level for beside, _ in islice(found, _HEADINGS))
+    return "" if is_section and _WORD.search(path.stem) else heading
 
 
 def _headings(body: str, suffix: str = "") -> Iterator[tuple[int, str]]:

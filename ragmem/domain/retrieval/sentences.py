@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, pairwise
 
-from ragmem.domain.text.blocks import BlockType, lines, trim, units
+from ragmem.domain.text.blocks import Block, BlockType, lines, trim, units
 from ragmem.domain.text.data_lines import is_data
-from ragmem.domain.text.excerpts import announces
+from ragmem.domain.text.excerpts import announces, visible
 from ragmem.domain.text.identifiers import parts
 from ragmem.domain.text.keywords import is_stop_word
 from ragmem.domain.text.words import fold_words, stem
@@ -28,7 +28,7 @@ COUNTED = 0.4
 """The same where a number stands before the thing that is counted."""
 
 LEAD, CODE = 0.5, 0.7
-"""Worth of a sentence that only announces the next one, and of a line of code."""
+"""Worth of a sentence that only announces the next one or leads elsewhere, and of a line of code."""
 
 LENGTH = 0.3
 """How much a longer sentence must say more; 0 for not at all (b of BM25)."""
@@ -44,6 +44,13 @@ SHORTEST_ALIKE = 4
 
 _LABEL = lazy(r"\*\*[^*\n]{1,60}:?\*\*:?\s|[A-Z][\w ]{1,30}: ")
 """The beginning of a line such as "**Config:** ..." or "Status: ..."."""
+
+_LINK = lazy(
+    r"!?\[\[[^\[\]\n]{1,300}\]\]|!?\[[^\[\]\n]{0,300}\]\([^()\s]{0,500}\)|`[^`<\n]{0,200}<[^>\s]{1,300}>`_{1,2}"
+    r"|<?https?://[^\s<>]{1,500}>?"
+)
+_NAME_OF_LINKS = lazy(r"(?:\w[\w ]{0,24}:[*_]{0,2}(?:\s|$)|\W)*")
+"""What may stand beside the links of a line that only leads elsewhere: "Previous: ... | Next: ..."."""
 
 _HUMP = lazy("[a-z][A-Z]")
 _HUMPED = lazy(r"(?<![A-Za-z])[A-Za-z]*[a-z][A-Z]\w*")
@@ -136,11 +143,11 @@ class Sentence:
     end: int
     heading: str = ""
     worth: float = 1.0
-    """Less if it only announces the next one, or is a line of code."""
+    """Less if it only announces the next one or leads elsewhere, or is a line of code."""
 
 
 def sentences_of(text: str, start: int = 0, end: int | None = None) -> list[Sentence]:
-    """Return the sentences of text[start:end] in order, without headings and marks.
+    """Return the sentences of text[start:end] in order, without headings, marks and invisible markup.
 
     Lines of data count as sentences, and the end of a line of data ends one.
     """
@@ -156,10 +163,23 @@ def sentences_of(text: str, start: int = 0, end: int | None = None) -> list[Sent
             continue
         is_code = block.form is BlockType.FENCE
         for first, last in [(begin, stop)] if is_code else _statements(text, begin, stop):
-            if any(map(str.isalnum, text[first:last])):
-                worth = CODE if is_code else LEAD if announces(text, (first, last)) else 1.0
+            part = text[first:last]
+            if any(map(str.isalnum, part if is_code else visible(part))):
+                worth = CODE if is_code else LEAD if _leads(text, block, first, last) else 1.0
                 found.append(Sentence(first, last, heading, worth))
     return found
+
+
+def _leads(text: str, block: Block, start: int, end: int) -> bool:
+    """Tell whether a statement only announces the next one, heads a table, or consists of links."""
+    if announces(text, (start, end)):
+        return True
+    if block.form is BlockType.TABLE and start == block.start:
+        below = text[end : block.end].lstrip().partition("\n")[0]
+        return bool(below) and not below.strip("|-: \t")
+    part = text[start:end]
+    beside, links = _LINK.subn("", part) if "[" in part or "//" in part else (part, 0)
+    return links > 0 and _NAME_OF_LINKS.fullmatch(beside) is not None
 
 
 def _statements(text: str, start: int, end: int) -> Iterator[Span]:

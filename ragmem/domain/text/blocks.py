@@ -18,6 +18,7 @@ MAX_TITLE_CHARS = 80
 
 _LINE = lazy(r"[^\r\n]+(?:\r\n|\r|\n)?|(?:\r\n|\r|\n)")
 _HEADING = lazy(r" {0,3}(#{1,6})(?:[ \t]+(.*))?$")
+_ANCHOR = lazy(r"[ \t]*<a\b[^<>]{0,500}>\s?</a>")
 _FENCE = lazy(r"[ \t]*(?:[-*+][ \t]+|>[ \t]*)?(`{3,}|~{3,})(.*)$")
 _ITEM = lazy(r"[ \t]*(?:[-*+]|\d{1,4}[.)])[ \t]+")
 _MARKER = lazy(r"(?:\d{1,4}[.)]|[-*+])\s*")
@@ -84,7 +85,7 @@ def blocks(text: str, begin: int = 0, stop: int | None = None) -> Iterator[Block
         form, found = _line_form(text[start:end])
         if form is BlockType.HEADING and found is not None:
             at += 1
-            title = (found.group(2) or "").strip()
+            title = _ANCHOR.sub("", found.group(2) or "").strip()
             bare = title.rstrip("#")
             # Closing marks follow a blank; that of "C#" does not.
             title = bare.rstrip() if bare != bare.rstrip() or not bare else title

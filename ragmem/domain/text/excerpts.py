@@ -6,11 +6,22 @@ from collections.abc import Iterable, Sequence
 
 from ragmem.domain.text.blocks import BlockType, blocks, lines, statements
 from ragmem.domain.text.pieces import size_of
+from ragmem.patterns import lazy
 
 CHARACTERS_PER_TOKEN = 4
 
 GAP = "[…]"
 """Marks omitted text of the same memory between two parts."""
+
+_INVISIBLE = lazy(
+    r"(`[^`\n]{1,300}`)|\[\[(?! )[^\[\]|\n]{1,300}\|([^\[\]|\n]{1,300})(?<! )\]\]|!\[\[[^\[\]\n]{1,300}\]\]"
+    r"|%%[^%\n]{0,200}%%|<!--[^<>]{0,300}-->|<a\b[^<>]{0,500}>\s?</a>|&(?:#x20|nbsp);"
+    r"|\{%\s?(?:end)?(?:hint|tabs?|content-ref|code|embed|columns?|stepper|step)\b(?![^%\n]{0,80}https?:)"
+    r"[^%\n]{0,200}%\}"
+    r"|</?(?:table|thead|tbody|tr|t[dh]|figure|figcaption|div|span|details|summary|p|br)\b[^<>]{0,300}>"
+)
+"""Code, the name of a link of a wiki, and markup that no reader of a page sees: embedded files, comments,
+anchors, tags of GitBook and of HTML tables."""
 
 Span = tuple[int, int]
 
@@ -42,6 +53,13 @@ def atoms(text: str) -> list[Span]:
         else:
             found.extend(statements(text, block.start, block.end))
     return found
+
+
+def visible(part: str) -> str:
+    """Return a part of a text outside of code fences without what no reader of the page sees."""
+    if not any(map(part.__contains__, ("[[", "%", "<", "&"))):
+        return part
+    return _INVISIBLE.sub(lambda found: found[1] or found[2] or " ", part).strip()
 
 
 def announces(text: str, span: Span) -> bool:

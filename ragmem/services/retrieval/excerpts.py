@@ -8,6 +8,7 @@ from ragmem.domain.model import Match
 from ragmem.domain.retrieval.sentences import Sentence, Span, rank_sentences, sentences_of, without_fields
 from ragmem.domain.secrets.redaction import Redactor, Secret, cover
 from ragmem.domain.sessions.transcript import ANSWER_LABEL, QUESTION_LABEL, RESULT_HEADING
+from ragmem.domain.text.excerpts import visible
 from ragmem.domain.text.keywords import is_stop_word
 from ragmem.domain.text.words import fold_words, pairs, stem
 from ragmem.patterns import lazy
@@ -94,7 +95,10 @@ def excerpt(match: Match, question: str, *, most: int = FIRST, redactor: Redacto
     secrets = find_secrets_near(text, [*chosen, (match.chunk.start, match.chunk.end)], redactor)
     shown, last = "", -1
     for (start, end), room in sorted(chosen.items()):
-        said = _around(" ".join(cover(text, secrets, start, end).split()), question, room)
+        said = cover(text, secrets, start, end)
+        if not _is_in_fence(text, start):
+            said = visible(said) or said
+        said = _around(" ".join(said.split()), question, room)
         shown += said if not shown else f" {said}" if not text[last:start].strip() else f"{GAP}{said}"
         last = end
     return shown
@@ -170,6 +174,11 @@ def _choose(ordered: Sequence[Span], most: int) -> dict[Span, int]:
         if room <= 0:
             break
     return chosen
+
+
+def _is_in_fence(text: str, at: int) -> bool:
+    """Tell whether an odd number of lines before a place open or close a code fence."""
+    return any((text.startswith(mark) + text.count(f"\n{mark}", 0, at)) % 2 for mark in ("```", "~~~"))
 
 
 def _around(line: str, question: str, most: int) -> str:

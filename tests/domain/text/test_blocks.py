@@ -19,9 +19,13 @@ def split(text):
 
 
 def test_titles_have_lines_of_marks_below_or_around_them():
-    text = "=====\nTitle\n=====\n\nWhy C#\n------\ntext\n\nDeeper\n~~~~~~\n\n- item\n\nDeepest\n^^^^^^^"
+    text = (
+        '=====\nTitle\n=====\n\n## Anchors <a href="#a" id="a"></a>\n\nWhy C#\n------\ntext\n\n'
+        "Deeper\n~~~~~~\n\n- item\n\nDeepest\n^^^^^^^"
+    )
     assert [(one.level, one.title) for one in blocks(text) if one.form is BlockType.HEADING] == [
         (1, "Title"),
+        (2, "Anchors"),
         (2, "Why C#"),
         (3, "Deeper"),
         (4, "Deepest"),

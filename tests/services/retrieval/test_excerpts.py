@@ -128,6 +128,35 @@ def test_a_bare_key_of_json_is_told_only_if_it_is_asked_for(best):
     assert '"end_line": 95' in best(record, "what is the end line of the importer")
 
 
+def test_lines_that_only_lead_elsewhere_come_behind_what_answers(best):
+    note = (
+        "# Ferry lock\n\n[[ferry|Ferry lock]] | Previous: [[ferry queue]] | Next: [[ferry lock]]\n\n"
+        "- [[ferry lock]]\n- [the ferry lock](lock.md)\n\n| ferry | lock |\n| --- | --- |\n| night | no |\n\n"
+        "Two workers of the ferry took one lock in a different order.\n"
+    )
+    shown = best(note, "which lock did the ferry take", most=70)
+    assert shown == "Two workers of the ferry took one lock in a different order."
+    assert best("# Ferry\n\n- [[ferry lock]]\n", "ferry lock") == "- [[ferry lock]]"
+
+
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        ('{% hint style="info" %}\nThe ferry burns gas.\n{% endhint %}', "The ferry burns gas."),
+        ("The ferry burns [[Fuel#Gas|natural gas]]. %% checked %%", "The ferry burns natural gas."),
+        ("| ferry | [[Fuel\\\\|gas]] |", "| ferry | gas |"),
+        ("![[ferry.png]] The ferry burns gas.&#x20;", "The ferry burns gas."),
+        ("<table><tr><td>The ferry</td><td>gas</td></tr></table>", "The ferry gas"),
+        ("`<td>ferry</td>` is a cell", "`<td>ferry</td>` is a cell"),
+        ("```\n<div>ferry[[a|b]]</div>\n```", "<div>ferry[[a|b]]</div>"),
+        ('{% embed url="https://ferry.example" %}', '{% embed url="https://ferry.example" %}'),
+        ("if [[ -f ferry || -d x ]]", "if [[ -f ferry || -d x ]]"),
+    ],
+)
+def test_markup_that_no_reader_sees_is_not_shown(best, line, shown):
+    assert best(f"# Boat\n\n{line}\n", "what about the ferry") == shown
+
+
 def test_the_result_of_an_exchange_is_told_and_not_its_question_or_the_work(best):
     shown = best(EXCHANGE, "why does the ferry importer skip night crossings", most=130)
     assert shown.startswith("The ferry importer dropped every row without an arrival")

@@ -12,6 +12,7 @@ from ragmem.domain.secrets.redaction import refuse_secret
 from ragmem.errors import NotFoundError, SourceError, UsageError
 from ragmem.frozen import dataclass
 from ragmem.inbox import check_project_name
+from ragmem.patterns import lazy
 from ragmem.readers.commit_dates import CommitDates
 from ragmem.readers.discover import BROKEN, FOLDER, FOREIGN_NAME, READ_ALREADY, Discovery, SkippedPath
 from ragmem.readers.documents.suffixes import IN_FOLDERS, is_document
@@ -35,6 +36,13 @@ TEXT_SUFFIXES = (".md", ".markdown", ".txt", ".rst", ".mdc", ".adoc", ".org")
 """Files that are read from a folder; a file that is named explicitly is read whatever its suffix."""
 
 READABLE_SUFFIXES = (*TEXT_SUFFIXES, *IN_FOLDERS)
+
+_BEGINNING = 1024
+_SUFFIX = lazy(r"\.\w{1,12}$")
+_NAMES = frozenset(
+    {"readme", "news", "changes", "changelog", "history", "notes", "todo", "install", "hacking"}
+)
+"""Names of notes without a suffix, beside those that have several words: programs have one."""
 
 TITLE_LENGTH = 80
 
@@ -227,7 +235,18 @@ def find_in_folder(path: Path, *, settings: Settings, home: Path, most: int | No
 
 def readable_files(discovery: Discovery) -> list[Path]:
     """Return the texts and documents among the discovered files."""
-    return [file for file in discovery.files if file.suffix.lower() in READABLE_SUFFIXES]
+    return [file for file in discovery.files if file.suffix.lower() in READABLE_SUFFIXES or _is_note(file)]
+
+
+def _is_note(path: Path) -> bool:
+    """Tell whether a file without a suffix is named like a note and begins like a text."""
+    if _SUFFIX.search(path.name) or not (" " in path.name.strip() or path.name.lower() in _NAMES):
+        return False
+    try:
+        with path.open("rb") as file:
+            return b"\0" not in file.read(_BEGINNING)
+    except OSError:
+        return True  # The reader says why it cannot be read.
 
 
 def _skip_reason(discovery: Discovery) -> list[str]:

@@ -32,6 +32,11 @@ def test_titles_have_lines_of_marks_below_or_around_them():
     ]
     assert [form for form, _ in forms("Run\n~~~\nmake\n~~~")] == [BlockType.PARAGRAPH, BlockType.FENCE]
     assert [form for form, _ in forms("Longer text\n---")] == [BlockType.PARAGRAPH, BlockType.RULE]
+    assert [form for form, _ in forms("---\n42\n---")] == [
+        BlockType.RULE,
+        BlockType.PARAGRAPH,
+        BlockType.RULE,
+    ]
     assert [form for form, _ in forms("| a |\n-----")] == [BlockType.TABLE, BlockType.RULE]
 
 

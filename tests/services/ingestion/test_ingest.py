@@ -176,6 +176,18 @@ def test_a_note_in_a_loose_folder_belongs_to_the_person(memory, tmp_path: Path):
     assert [draft.scope.project for draft in handed.drafts] == ["user"]
 
 
+def test_a_folder_gives_texts_without_a_suffix_that_are_named_like_a_note(memory, tmp_path: Path):
+    here = tmp_path / "docs"
+    here.mkdir()
+    named = {"README", "NEWS", "PM-7 - Pump failure", "Release v1.2 in May"}
+    for name in (*named, "Makefile", "LICENSE", "run", "tool 1.sh", "new.py", ".notes of mine"):
+        (here / name).write_text(TEXT)
+    (here / "My App").write_bytes(b"\x7fELF\0")
+    handed = memory.ingestion.draft([here], DraftOptions())
+    assert {Path(draft.uri).name for draft in handed.drafts} == named
+    assert (handed.problems, handed.warnings) == ([], [])
+
+
 def test_a_note_in_a_marked_folder_belongs_to_its_project(memory, tmp_path: Path):
     kiln = tmp_path / "kiln"
     kiln.mkdir()

@@ -4,6 +4,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain, pairwise
 
 from ragmem.domain.text.blocks import Block, BlockType, lines, trim, units
@@ -80,6 +81,7 @@ _BARE_KEY = lazy(r"\W*\"([\w-]+)\":\s*(?:[\[{]|-?[\d.]+|true|false|null|\"\")?[\
 _ONLY_DATE = lazy(r"\W*(?:[^\W\d][\w ]{0,24}:)?\W*\d{1,4}[-./]\d{1,2}[-./]\d{1,4}(?:[T ][\d:.Z+]+)?\W*")
 _ASKS_WHEN = r"\b(?:when|what (?:date|day|time)|wann|quand|cu\u00e1ndo)\b"
 _WHEN = lazy(_ASKS_WHEN, re.IGNORECASE)
+_WHO = lazy(r"\b(?:who|whom|whose|wer|wem|wessen|qui|qui\u00e9n(?:es)?|quem|chi)\b", re.IGNORECASE)
 _ASKS_NUMBER = (
     r"\bhow (?:many|much|long|large|big|often|fast|old)\b|\bwhat (?:size|number|limit|percentage|share)\b"
     r"|\bwie (?:viele?|lange|gro\u00df|oft|hoch)\b|\b(?:combien|cu\u00e1nt[oa]s?)\b"
@@ -158,6 +160,9 @@ def sentences_of(text: str, start: int = 0, end: int | None = None) -> list[Sent
         if block.form is BlockType.HEADING:
             while path and path[-1][0] >= block.level:
                 path.pop()
+            if block.level == 1 and not path:
+                # Fields above the title, as of an RFC, belong to it.
+                found = [replace(one, heading=block.title) if not one.heading else one for one in found]
             path.append((block.level, block.title))
             heading = " > ".join(title for _, title in path)
             continue
@@ -202,9 +207,12 @@ def without_fields(text: str, sentences: Sequence[Sentence], question: str) -> l
     low = question.lower()
     asks_when = _WHEN.search(low) is not None
 
+    asks_who = _WHO.search(low) is not None
+
     def is_asked(one: Sentence) -> bool:
         if field := _FIELD.fullmatch(text, one.start, one.end):
-            return field[1].lower() in low
+            name = field[1].lower()
+            return name in low or (asks_who and name.startswith(("author", "autor")))
         if key := _BARE_KEY.fullmatch(text, one.start, one.end):
             return any(word in low for word in fold_words(key[1].replace("_", " ")))
         return asks_when or not _ONLY_DATE.fullmatch(text, one.start, one.end)

@@ -157,6 +157,16 @@ def test_markup_that_no_reader_sees_is_not_shown(best, line, shown):
     assert best(f"# Boat\n\n{line}\n", "what about the ferry") == shown
 
 
+def test_fields_above_the_title_belong_to_it(best):
+    note = (
+        "::\n\n    Status: Draft\n    Authors: Ada Lovelace <ada@ferry.example>\n\n=====\nFerry\n=====\n\n"
+        "Why\n---\n\nThe ferry needs a crew. The ferry crossed at night.\n"
+    )
+    assert "Ada Lovelace" in best(note, "who wrote the note about the ferry")
+    assert "Author: Ada" in best("# Ferry\n\nAuthor: Ada\n\nIt sails.\n", "who wrote about the ferry")
+    assert "Author" not in best("# Ferry\n\nAuthor: Ada\n\nThe ferry sails.\n", "does the ferry sail")
+
+
 def test_the_result_of_an_exchange_is_told_and_not_its_question_or_the_work(best):
     shown = best(EXCHANGE, "why does the ferry importer skip night crossings", most=130)
     assert shown.startswith("The ferry importer dropped every row without an arrival")

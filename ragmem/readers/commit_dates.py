@@ -84,6 +84,8 @@ class _History:
         self._dates: dict[str, tuple[int, bool]] = {}
         self._walk: Iterator[None] | None = None
         self._oldest: int | None = None
+        self._is_whole = False
+        """Whether the walk has come to the first commit."""
         checkout = checkout_at(root)
         shallow = checkout.common / "shallow" if checkout and checkout.is_shallow else None
         self._cuts = frozenset(shallow.read_bytes().split() if shallow else ())
@@ -135,6 +137,9 @@ class _History:
                 next(self._walk)
             except StopIteration:
                 break
+        if path not in self._dates and self._is_whole and (found := self._last_commit(path)):
+            # The walk passes over merges, and a merge alone may have brought the file, as of a subtree.
+            self._dates[path] = found
         if path in self._dates:
             return self._dates[path]
         if self._oldest is None:
@@ -155,6 +160,7 @@ class _History:
                     done, size = done + len(batch), min(2 * size, _LARGEST_BATCH)
                     yield
                 if len(listed) < most:
+                    self._is_whole = True
                     return
         except LookupError:
             return

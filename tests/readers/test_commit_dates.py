@@ -11,7 +11,7 @@ from ragmem.readers import commit_dates
 from ragmem.readers.commit_dates import FEW, CommitDates
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
-FIRST, SECOND = datetime(2023, 3, 1, 12, tzinfo=UTC), datetime(2024, 6, 2, 12, tzinfo=UTC)
+FIRST, SECOND, THIRD = (datetime(year, 3, 1, 12, tzinfo=UTC) for year in (2023, 2024, 2025))
 
 
 @pytest.fixture
@@ -182,6 +182,22 @@ def test_files_beyond_the_walk_are_as_old_as_its_last_commit_at_least(folder, co
 def test_without_time_left_files_have_their_time_of_modification(folder):
     dates = CommitDates(seconds=0)
     assert dated(folder / "a.md", folder / "b.md", dates=dates) == [NOW, NOW]
+
+
+@pytest.mark.parametrize("way", [lambda _: CommitDates(), many], ids=["one by one", "by a walk"])
+def test_a_file_that_only_a_merge_brought_has_the_date_of_the_merge(folder, monkeypatch, way):
+    monkeypatch.setenv("GIT_AUTHOR_DATE", SECOND.isoformat())
+    git(folder, "switch", "-q", "-c", "side")
+    (folder / "own.md").write_text("own\n")
+    git(folder, "add", "own.md")
+    git(folder, "commit", "-qm", "side")
+    git(folder, "switch", "-q", "-")
+    git(folder, "merge", "-q", "--no-ff", "--no-commit", "side")
+    (folder / "merged.md").write_text("what a subtree brings stands in no other commit\n")
+    git(folder, "add", "merged.md")
+    monkeypatch.setenv("GIT_AUTHOR_DATE", THIRD.isoformat())
+    git(folder, "commit", "-qm", "merge")
+    assert dated(folder / "merged.md", folder / "own.md", dates=way(folder)) == [THIRD, SECOND]
 
 
 def test_a_merge_keeps_the_dates_of_what_it_merged(folder, commit, monkeypatch):

@@ -144,9 +144,10 @@ def test_lines_that_only_lead_elsewhere_come_behind_what_answers(best):
     [
         ('{% hint style="info" %}\nThe ferry burns gas.\n{% endhint %}', "The ferry burns gas."),
         ("The ferry burns [[Fuel#Gas|natural gas]]. %% checked %%", "The ferry burns natural gas."),
-        ("| ferry | [[Fuel\\\\|gas]] |", "| ferry | gas |"),
+        ("| ferry | [[Fuel\\|gas]] |", "| ferry | gas |"),
         ("![[ferry.png]] The ferry burns gas.&#x20;", "The ferry burns gas."),
         ("<table><tr><td>The ferry</td><td>gas</td></tr></table>", "The ferry gas"),
+        ("The ferry\\\nburns gas.", "The ferry burns gas."),
         ("`<td>ferry</td>` is a cell", "`<td>ferry</td>` is a cell"),
         ("```\n<div>ferry[[a|b]]</div>\n```", "<div>ferry[[a|b]]</div>"),
         ('{% embed url="https://ferry.example" %}', '{% embed url="https://ferry.example" %}'),

@@ -14,13 +14,12 @@ from typing import Any
 from unittest.mock import patch
 
 import common
-from retrieval import build
+from retrieval import build, calibrated
 from retrieval_sets import RetrievalSet, moment
 
 from ragmem.api.memory import Ragmem
 from ragmem.domain.model import Draft, Scope
-from ragmem.services.retrieval.calibration import EverydayQuestions, calibration_for
-from ragmem.services.retrieval.query import Assistance, Question, ask
+from ragmem.services.retrieval.query import Question, ask
 
 POOL = "all"
 DEPTH = 5
@@ -55,12 +54,9 @@ def answers(notes: Sequence[dict[str, Any]], questions: Sequence[dict[str, Any]]
         common.temporary_folder("multilingual") as home,
         Ragmem.open(environ=common.environment(home), home=home, cwd=home) as memory,
     ):
-        catalog, store, documents, _ = build(home, chosen, memory, memory.models, graph=True)
+        catalog, store, documents, chunks = build(home, chosen, memory, memory.models, graph=True)
+        assistance, store = calibrated(catalog, store, memory.models.embedder, chunks)
         policy = memory.retrieval.policy()
-        everyday = EverydayQuestions(lambda: memory.models.embedder)
-        assistance = Assistance(
-            calibration_for(catalog.database, memory.models.embedder.model_id), everyday=everyday.cosine
-        )
         return {
             row["id"]: [
                 documents[match.memory.id]

@@ -29,8 +29,16 @@ from ragmem.domain.secrets.redaction import DEFAULT
 from ragmem.ports import Embedder, Models, Store
 from ragmem.services.ingestion.classify import ClassifiedMemory, classify_draft
 from ragmem.services.ingestion.index import BATCH, index_pending
-from ragmem.services.retrieval.calibration import calibrate, calibration_for, is_due
+from ragmem.services.retrieval.calibration import (
+    EverydayQuestions,
+    calibrate,
+    calibration_for,
+    calibration_of_model,
+    is_due,
+    on_bundled_scale,
+)
 from ragmem.services.retrieval.query import Answer, Assistance, Policy, Question, ask
+from ragmem.services.vectors.cosine_scale import scaled_store
 from ragmem.storage.fulltext.fulltext import search as search_text
 from ragmem.storage.home.catalog import Catalog
 
@@ -95,6 +103,20 @@ def build(
     _tag_haystacks(catalog, chosen, documents)
     assert store.memory_ids() == catalog.memories.ids(states=[State.INDEXED]) == set(documents), home
     return catalog, store, documents, chunks
+
+
+def calibrated(catalog: Catalog, store: Store, embedder: Embedder, chunks: int) -> tuple[Assistance, Store]:
+    """Return the helpers and the store as `ragmem query` gets them for a store of so many chunks."""
+    measured = (
+        calibrate(catalog, store, model=embedder.model_id)
+        if is_due(None, chunks)
+        else calibration_for(catalog.database, embedder.model_id) or calibration_of_model(embedder)
+    )
+    known, scale = on_bundled_scale(measured)
+    everyday = EverydayQuestions(lambda: embedder).cosine
+    if scale is None:
+        return Assistance(known, everyday=everyday), store
+    return Assistance(known, everyday=lambda text: scale(everyday(text))), scaled_store(store, scale)
 
 
 def put_texts(catalog: Catalog, store: Store, judged: Sequence[ClassifiedMemory]) -> None:
@@ -331,13 +353,7 @@ def measure(
         common.tell(f"{chosen.name}: {len(documents):,} documents, {chunks:,} chunks, built in {built:.1f} s")
         embedding = question_seconds(memory_models.embedder, chosen.queries)
         cache.embed([query.text for query in (*chosen.queries, *foreign)], role="query")
-        model = memory_models.embedder.model_id
-        measured = (
-            calibrate(catalog, store, model=model)
-            if is_due(None, chunks)
-            else calibration_for(catalog.database, model)
-        )
-        assistance = Assistance(measured)
+        assistance, store = calibrated(catalog, store, memory_models.embedder, chunks)
         silent = silent_on_foreign(
             foreign, chosen, catalog, store, policy=variants[0].policy, assistance=assistance
         )

@@ -9,13 +9,12 @@ from collections import Counter
 from collections.abc import Sequence
 
 import common
-from retrieval import build, foreign_questions
+from retrieval import build, calibrated, foreign_questions
 from retrieval_sets import Query, RetrievalSet, folders_of_sets
 from vector_cache import CachedModels, open_with_cache, set_arguments
 
 from ragmem.api.memory import Ragmem
-from ragmem.services.retrieval.calibration import calibrate, calibration_for, is_due
-from ragmem.services.retrieval.query import Assistance, Question, ask
+from ragmem.services.retrieval.query import Question, ask
 
 SETS = ("beam_100k", "beam_code", "coding_life", "devbench", "lihua", "locomo_turn", "questions")
 """Those with questions that nothing answers, and the two small stores."""
@@ -46,11 +45,7 @@ def outcomes(
         Ragmem.open(environ=common.environment(home), home=home, cwd=home) as memory,
     ):
         catalog, store, _, chunks = build(home, chosen, memory, models, graph=False)
-        assistance = Assistance(
-            calibrate(catalog, store, model=models.model_id)
-            if is_due(None, chunks)
-            else calibration_for(catalog.database, models.model_id)
-        )
+        assistance, store = calibrated(catalog, store, models.embedder, chunks)
         policy = memory.retrieval.policy()
         for number, (sort, query) in enumerate(questions_of(chosen, foreign)):
             scope = scopes[number % len(scopes)] if sort == FOREIGN else query.scope

@@ -4,7 +4,7 @@ The graph takes one sequence at a time: dynamic quantisation scales a whole tens
 vector would depend on the texts beside it. One sequence needs no padding and no attention mask either.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
@@ -17,10 +17,15 @@ IR_VERSION = 9
 FUSED = "com.microsoft"
 """The domain of onnxruntime's own fused operators; the int8 kernel is one of them."""
 
-_TYPES = {"F32": TensorProto.FLOAT, "I8": TensorProto.INT8}
+_TYPES = {
+    "F32": TensorProto.FLOAT,
+    "F16": TensorProto.FLOAT16,
+    "I8": TensorProto.INT8,
+    "U8": TensorProto.UINT8,
+}
 
 
-class _Graph:
+class Graph:
     """Nodes and initializers as they are added."""
 
     def __init__(self, spans: Mapping[str, Span], location: str) -> None:
@@ -41,9 +46,9 @@ class _Graph:
             self.initializers[name] = tensor
         return name
 
-    def constant(self, name: str, values: list[int]) -> str:
-        """Name a small integer constant."""
-        self.initializers[name] = numpy_helper.from_array(np.asarray(values, np.int64), name)
+    def constant(self, name: str, values: list[int], dtype: type = np.int64) -> str:
+        """Name a small constant."""
+        self.initializers[name] = numpy_helper.from_array(np.asarray(values, dtype), name)
         return name
 
     def node(self, operator: str, inputs: list[str], *outputs: str, **attributes: object) -> str:
@@ -86,23 +91,28 @@ class _Graph:
         return self.node("Concat", results, f"{layer}.contracted", axis=1)
 
 
-def _add_embedding(graph: _Graph) -> str:
-    graph.node("Gather", [graph.weight("words.values"), "token_ids"], "words.int8")
+def look_up_words(graph: Graph, ids: str) -> str:
+    """Add the embeddings of the tokens, from int8 rows with one scale each."""
+    graph.node("Gather", [graph.weight("words.values"), ids], "words.int8")
     graph.node("Cast", ["words.int8"], "words.float", to=TensorProto.FLOAT)
-    graph.node("Gather", [graph.weight("words.scale"), "token_ids"], "words.row_scale")
-    graph.node("Mul", ["words.float", "words.row_scale"], "words.out")
-    graph.node("Shape", ["token_ids"], "length", start=1, end=2)
+    graph.node("Gather", [graph.weight("words.scale"), ids], "words.row_scale")
+    return graph.node("Mul", ["words.float", "words.row_scale"], "words.out")
+
+
+def _add_embedding(graph: Graph, ids: str, look_up: Callable[[Graph, str], str]) -> str:
+    words = look_up(graph, ids)
+    graph.node("Shape", [ids], "length", start=1, end=2)
     zero = graph.constant("zero", [0])
     one = graph.constant("one", [1])
     graph.node("Sub", ["length", one], "length_of_rest")
     graph.node("Concat", [one, "length_of_rest"], "first_and_rest", axis=0)
     graph.node("Slice", [graph.weight("positions"), zero, "length", zero], "positions.out")
-    graph.node("Add", ["words.out", "positions.out"], "embedded")
+    graph.node("Add", [words, "positions.out"], "embedded")
     inputs = ["embedded", graph.weight("embedding_norm.weight"), graph.weight("embedding_norm.bias")]
     return graph.node("LayerNormalization", inputs, "embedding_norm.out", axis=-1, epsilon=NORM_EPSILON)
 
 
-def _add_layer(graph: _Graph, x: str, number: int) -> str:
+def _add_layer(graph: Graph, x: str, number: int) -> str:
     layer = f"layer.{number}"
     joined = graph.product(x, f"{layer}.attention_in", f"{layer}.joined", bias=False)
     parts = [f"{layer}.{part}" for part in ("query", "key", "value")]
@@ -117,25 +127,39 @@ def _add_layer(graph: _Graph, x: str, number: int) -> str:
     return graph.add_and_norm(graph.feed_forward(y, layer), y, f"{layer}.output_norm")
 
 
-def build_graph(spans: Mapping[str, Span], *, location: str) -> bytes:
+def build_graph(
+    spans: Mapping[str, Span],
+    *,
+    location: str,
+    name: str = "all-MiniLM-L6-v2-int8",
+    layers: int = LAYERS,
+    ids: str = "token_ids",
+    hidden: str = "",
+    look_up: Callable[[Graph, str], str] = look_up_words,
+) -> bytes:
     """Return the serialised graph.
 
-    `token_ids` int64 [1, length >= 2] -> `vector` float32 [1, 384] of unit length.
+    `ids` int64 [1, length >= 2] -> "vector" float32 [1, 384] of unit length, or with the name of `hidden` the
+    numbers of each token, [1, length, 384].
     `location` is the name of the weights file, in the same folder as the graph.
     """
-    graph = _Graph(spans, location)
+    graph = Graph(spans, location)
     graph.constant("thirds", [WIDTH] * 3)
-    x = _add_embedding(graph)
-    for number in range(LAYERS):
+    x = _add_embedding(graph, ids, look_up)
+    for number in range(layers):
         x = _add_layer(graph, x, number)
-    graph.node("ReduceMean", [x], "mean", axes=[1], keepdims=0)
-    graph.node("LpNormalization", ["mean"], "vector", axis=-1, p=2)
+    if hidden:
+        graph.node("Identity", [x], hidden)
+    else:
+        graph.node("ReduceMean", [x], "mean", axes=[1], keepdims=0)
+        graph.node("LpNormalization", ["mean"], "vector", axis=-1, p=2)
+    output, shape = (hidden, [1, "length", WIDTH]) if hidden else ("vector", [1, WIDTH])
     model = helper.make_model(
         helper.make_graph(
             graph.nodes,
-            "all-MiniLM-L6-v2-int8",
-            [helper.make_tensor_value_info("token_ids", TensorProto.INT64, [1, "length"])],
-            [helper.make_tensor_value_info("vector", TensorProto.FLOAT, [1, WIDTH])],
+            name,
+            [helper.make_tensor_value_info(ids, TensorProto.INT64, [1, "length"])],
+            [helper.make_tensor_value_info(output, TensorProto.FLOAT, shape)],
             list(graph.initializers.values()),
         ),
         opset_imports=[helper.make_opsetid("", OPSET), helper.make_opsetid(FUSED, 1)],

@@ -1,6 +1,5 @@
 """Answers to questions: policy, calibration, expansion, routes."""
 
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
@@ -23,9 +22,10 @@ if TYPE_CHECKING:
     from ragmem.services.retrieval.expansion import Expansions
     from ragmem.services.retrieval.occurrences import TimelineAnswer
     from ragmem.services.retrieval.routes import RoutedAnswer
+    from ragmem.services.vectors.cosine_scale import CosineScale
 
 FEW_CHUNKS = 30
-"""Minimum number of chunks for the calibration of a model that runs here: it has no default."""
+"""Minimum number of chunks from which a store is measured with another model that runs on this machine."""
 
 
 class Retrieval:
@@ -65,15 +65,15 @@ class Retrieval:
         home = self._home
         home.require()
         head = branches.begin(question.folder)
-        calibration, open_store = self._calibrated_store()
+        calibration, scale = self._scaled_calibration()
         answer = ask(
             home.catalog,
-            open_store,
+            partial(self._open_store, scale),
             question,
             policy=self.policy(),
             now=at or now(),
             breaker=self.embedder_breaker,
-            assistance=self._assistance(calibration, careful=careful),
+            assistance=self._assistance(calibration, scale, careful=careful),
         )
         if head is not None:
             find = partial(project_at, home.catalog, home=home.home)
@@ -109,25 +109,25 @@ class Retrieval:
 
         return answer_by_timeline(self._home.catalog, lambda asked: self.ask(asked, now), question, now=now)
 
-    def _calibrated_store(self) -> "tuple[Calibration | None, Callable[[], Store]]":
-        """Return the calibration, and the store; the cosines of another model than the bundled one scaled."""
-        home = self._home
-        known = None
+    def _scaled_calibration(self) -> "tuple[Calibration | None, CosineScale | None]":
+        """Return the calibration, and the line to the bundled model's scale for cosines of another model."""
+        from ragmem.services.retrieval.calibration import on_bundled_scale
+
         # The search itself reports a model that cannot be opened.
         with suppress(BackendError):
-            known = self.calibration()
-        if known is None or known.own is None or not known.model or known.model.startswith(BUNDLED):
-            return known, lambda: home.store
-        from ragmem.services.vectors.cosine_scale import scale_between, scaled_store
+            return on_bundled_scale(self.calibration())
+        return None, None
 
-        elsewhere = known.cosine
-        scale = scale_between(elsewhere.mean, known.own.median, deviation=elsewhere.deviation)
-        if scale is None:  # the model does not know texts apart: any silence would be chance
-            return None, lambda: home.store
-        cosine = replace(elsewhere, mean=scale(elsewhere.mean), deviation=scale.slope * elsewhere.deviation)
-        return replace(known, cosine=cosine), lambda: scaled_store(home.store, scale)
+    def _open_store(self, scale: "CosineScale | None") -> "Store":
+        if scale is None:
+            return self._home.store
+        from ragmem.services.vectors.cosine_scale import scaled_store
 
-    def _assistance(self, calibration: "Calibration | None", *, careful: bool | None) -> Assistance:
+        return scaled_store(self._home.store, scale)
+
+    def _assistance(
+        self, calibration: "Calibration | None", scale: "CosineScale | None", *, careful: bool | None
+    ) -> Assistance:
         from ragmem.services.retrieval.rerank import make_reranker
 
         home = self._home
@@ -140,7 +140,9 @@ class Retrieval:
             )
         if reranker.backend and (reranker.use == "always" if careful is None else careful):
             rerank = make_reranker(lambda: home.models.reranker, reranker, self._reranker_breaker)
-        return Assistance(calibration, self.expand, rerank, reranker.candidates, self._everyday.cosine)
+        cosine = self._everyday.cosine
+        everyday = cosine if scale is None else lambda text: scale(cosine(text))
+        return Assistance(calibration, self.expand, rerank, reranker.candidates, everyday)
 
     def expand(self, text: str) -> tuple[tuple[str, ...], str]:
         """Return paraphrases of a question from the language model, or none and a note with the reason.
@@ -167,7 +169,15 @@ class Retrieval:
     @acting_as(None)  # a calibration holds for everybody
     def calibrate(self) -> None:
         """Measure the calibration if it is due; do nothing beyond a daily cap or if a model fails."""
-        from ragmem.services.retrieval.calibration import FROM_CHUNKS, GROWTH, calibrate, read, write
+        from ragmem.services.models.use import LOCAL_BACKENDS
+        from ragmem.services.retrieval.calibration import (
+            FROM_CHUNKS,
+            GROWTH,
+            calibrate,
+            calibration_of_model,
+            read,
+            write,
+        )
         from ragmem.services.retrieval.calibration import refresh_calibration as refresh
 
         home = self._home
@@ -176,15 +186,11 @@ class Retrieval:
             home.meter.admit("document")
             database, model = home.catalog.database, home.models.embedder.model_id
             chunks = home.store.statistics()["chunks"]
-            if FEW_CHUNKS <= chunks < FROM_CHUNKS and self._has_no_default(model):
-                known = read(database, model)
+            known = read(database, model)
+            if chunks >= FROM_CHUNKS or model.startswith(BUNDLED):
+                refresh(home.catalog, home.store, model=model)
+            elif chunks >= FEW_CHUNKS and home.settings.models.backend in LOCAL_BACKENDS:
                 if known is None or not known.chunks / GROWTH < chunks < known.chunks * GROWTH:
                     write(database, calibrate(home.catalog, home.store, model=model))
-            else:
-                refresh(home.catalog, home.store, model=model)
-
-    def _has_no_default(self, model: str) -> bool:
-        """Tell whether a model is not the bundled one, and runs here, where questions cost little."""
-        from ragmem.services.models.use import LOCAL_BACKENDS
-
-        return self._home.settings.models.backend in LOCAL_BACKENDS and not model.startswith(BUNDLED)
+            elif known is None and (own := calibration_of_model(home.models.embedder)) is not None:
+                write(database, own)

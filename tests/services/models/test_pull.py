@@ -16,9 +16,17 @@ from hub_server import HubServer, serving
 
 from ragmem.config.hub import folder_of
 from ragmem.errors import NotFoundError, RagmemError, StoreBusyError, UsageError
-from ragmem.services.models.hub import DEFAULT_ENDPOINT, Hub
+from ragmem.services.models.hub import DEFAULT_ENDPOINT, Hub, HubFile, HubModel
 from ragmem.services.models.local_models import find_local_models
-from ragmem.services.models.pull import apply, key_of, plan, removable_folders, remove
+from ragmem.services.models.pull import (
+    apply,
+    apply_packaged,
+    key_of,
+    plan,
+    plan_packaged,
+    removable_folders,
+    remove,
+)
 from ragmem.services.processes.progress import Silent
 
 NAME = "team/tiny-embedding-4bit"
@@ -324,3 +332,48 @@ def test_a_lock_that_a_process_left_behind_holds_nobody_up(hub, data, tmp_path):
         fcntl.flock(held, fcntl.LOCK_EX)
     pulled(data, hub)
     assert names(data, tmp_path) == [(NAME, "")]
+
+
+PACKAGED = HubModel("team/e5", "package-1.0", "mit", (HubFile("model.onnx", 3),))
+
+
+def write_packaged(folder):
+    (folder / "model.onnx").write_bytes(b"one")
+    (folder / "tokenizer.json").write_text("{}")
+
+
+def test_a_model_of_a_package_is_installed_as_one_of_a_hub(tmp_path):
+    found = plan_packaged(tmp_path, PACKAGED)
+    assert (found.missing_bytes, found.is_complete, found.backend) == (3, False, "onnx")
+    apply_packaged(found, write_packaged, package="the-package", now=NOW)
+    assert sorted(path.name for path in found.folder.iterdir()) == [
+        ".ragmem.json",
+        "model.onnx",
+        "tokenizer.json",
+    ]
+    assert json.loads((found.folder / ".ragmem.json").read_text())["from"] == "the-package"
+    assert [model.name for model in find_local_models(tmp_path, {}, home=tmp_path)] == ["team/e5"]
+    assert plan_packaged(tmp_path, PACKAGED).is_complete
+
+
+def test_a_package_that_fails_installs_nothing_and_takes_nothing_away(tmp_path):
+    def fail(folder):
+        write_packaged(folder)
+        raise RagmemError("no")
+
+    found = plan_packaged(tmp_path, PACKAGED)
+    with pytest.raises(RagmemError, match="no"):
+        apply_packaged(found, fail, package="the-package", now=NOW)
+    assert not found.folder.exists()
+    apply_packaged(found, write_packaged, package="the-package", now=NOW)
+    newer = HubModel("team/e5", "package-2.0", "mit", (HubFile("model.onnx", 3),))
+    with pytest.raises(RagmemError, match="no"):
+        apply_packaged(plan_packaged(tmp_path, newer), fail, package="the-package", now=NOW)
+    assert plan_packaged(tmp_path, PACKAGED).is_complete
+
+
+def test_a_disk_without_room_is_told_before_anything_is_written(tmp_path):
+    large = HubModel("team/e5", "package-1.0", "mit", (HubFile("model.onnx", 10**18),))
+    with pytest.raises(UsageError, match=r"and .* MB are free"):
+        plan_packaged(tmp_path, large)
+    assert not list(tmp_path.iterdir())

@@ -3,19 +3,31 @@
 from dataclasses import replace
 from datetime import UTC, datetime
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragmem.api.memory import Ragmem
 from ragmem.backends import fake
+from ragmem.backends.minilm.embedder import MiniLmEmbedder
 from ragmem.config.settings import ChunkingSettings
 from ragmem.domain.model import Draft
 from ragmem.services.ingestion.ingest import ingest
+from ragmem.services.models.trial import PAIRS
 from ragmem.services.processes.progress import Silent
 from ragmem.services.retrieval import calibration
-from ragmem.services.retrieval.calibration import DEFAULT, FROM_CHUNKS, Spread
+from ragmem.services.retrieval.calibration import (
+    DEFAULT,
+    FROM_CHUNKS,
+    Spread,
+    calibration_of_model,
+    on_bundled_scale,
+)
 from ragmem.services.retrieval.calibration_questions import QUESTIONS
+from ragmem.services.retrieval.query import Question
 from ragmem.services.retrieval.select import coverage_margin, relevance_margin
+from ragmem.services.vectors.cosine_scale import ELSEWHERE
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.sql.sqlite import SQLiteDatabase
 
@@ -137,3 +149,47 @@ def test_a_spread_orders_its_parts():
 
 def test_the_generic_questions_are_different():
     assert len(set(QUESTIONS)) == len(QUESTIONS) >= 80
+
+
+class CloseCosines:
+    """The bundled model with cosines near 0.8, as those of E5: one number more that all vectors share."""
+
+    model_id, dimensions, window = "close", 385, 254
+
+    def __init__(self, share):
+        self._embedder, self._share = MiniLmEmbedder(), share
+
+    def embed(self, texts, *, role):
+        vectors = self._embedder.embed(texts, role=role) * (1 - self._share) ** 0.5
+        return np.hstack([vectors, np.full((len(texts), 1), self._share**0.5, np.float32)])
+
+    def close(self):
+        self._embedder.close()
+
+
+@pytest.mark.parametrize("share", [0.0, 0.75, 0.88])
+def test_a_model_whose_cosines_lie_elsewhere_answers_a_small_store_as_the_bundled_one(share):
+    embedder = CloseCosines(share)
+    known, scale = on_bundled_scale(calibration_of_model(embedder))
+    assert known.cosine.mean == pytest.approx(ELSEWHERE)
+    notes, questions = (embedder.embed([pair[n] for pair in PAIRS], role="document") for n in (0, 1))
+    plain = MiniLmEmbedder()
+    original = plain.embed([PAIRS[3][1]], role="query") @ plain.embed([PAIRS[3][0]], role="document").T
+    assert scale(float(questions[3] @ notes[3])) == pytest.approx(float(original[0, 0]), abs=0.01)
+
+
+def test_a_model_that_knows_no_texts_apart_gets_no_calibration():
+    assert calibration_of_model(fake.open_models({}).embedder) is None
+
+
+def test_a_small_store_of_another_model_is_scaled_by_notes_of_ours(tmp_path, monkeypatch):
+    monkeypatch.setattr("ragmem.backends.minilm.MiniLmEmbedder", lambda **_: CloseCosines(0.8))
+    environ = {"RAGMEM_HOME": str(tmp_path), "RAGMEM_CONTEXT_WARM": "false"}
+    with Ragmem.open(environ=environ, home=tmp_path, cwd=tmp_path) as memory:
+        memory.ingest([Draft("notes", f"/{n}", note, title="") for n, (note, _) in enumerate(PAIRS)])
+        memory.retrieval.calibrate()
+        for note, question in PAIRS[:4]:
+            (best, *_) = memory.retrieval.ask(Question(question, limit=3)).matches
+            assert best.memory.text == note
+            assert best.terms["cosine"] < 0.75
+        assert memory.retrieval.ask(Question("what is the capital of Mongolia")).matches == ()

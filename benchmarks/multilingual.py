@@ -6,6 +6,7 @@ is notes.jsonl (id, lang, date, title, text) and questions.jsonl (id, lang, qlan
 
 import argparse
 import json
+import os
 import statistics
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -22,6 +23,7 @@ from ragmem.domain.model import Draft, Scope
 from ragmem.services.retrieval.query import Question, ask
 
 POOL = "all"
+MODEL_VARIABLES = ("RAGMEM_MODELS_BACKEND", "RAGMEM_MODELS_MODEL")
 DEPTH = 5
 
 
@@ -117,7 +119,11 @@ def main() -> None:
     """Run the benchmark."""
     parser = common.arguments(__doc__.splitlines()[0], data="../shared/eval/multilingual")
     parser.add_argument("--details", action="store_true", help="print each question that fails")
+    parser.add_argument("--model", default="", metavar="BACKEND:MODEL", help="instead of the bundled model")
     options: argparse.Namespace = parser.parse_args()
+    os.environ |= (
+        dict(zip(MODEL_VARIABLES, options.model.partition(":")[::2], strict=True)) if options.model else {}
+    )
     about = common.machine()
     notes, questions = read(options.data / "notes.jsonl"), read(options.data / "questions.jsonl")
     languages = sorted({note["lang"] for note in notes})
@@ -125,14 +131,13 @@ def main() -> None:
     asked = {language: [row for row in questions if row["lang"] == language] for language in languages}
     found = {language: answers(own[language], asked[language]) for language in languages}
     pooled = answers(notes, questions)
-    with english_alone():
-        plain = {language: answers(own[language], asked[language]) for language in languages}
     rows = {language: figures(asked[language], found[language]) for language in languages}
-    rows |= {
-        "mean": mean([figures(asked[language], found[language]) for language in languages]),
-        "mean, English alone": mean([figures(asked[language], plain[language]) for language in languages]),
-        "mean in the pool": mean([figures(asked[language], pooled) for language in languages]),
-    }
+    rows["mean"] = mean(list(rows.values()))
+    if not options.model:
+        with english_alone():
+            plain = [figures(asked[one], answers(own[one], asked[one])) for one in languages]
+        rows["mean, English alone"] = mean(plain)
+    rows["mean in the pool"] = mean([figures(asked[language], pooled) for language in languages])
     if options.details:
         for row in questions:
             got = found[row["lang"]][row["id"]]
@@ -149,8 +154,10 @@ def main() -> None:
         "English: silent",
     ]
     table = [[name, *(f"{value:.2f}" for value in row.values())] for name, row in rows.items()]
-    document = {"benchmark": "multilingual", "machine": about, "rows": rows}
-    common.report("multilingual", document, headers, table, options=options, notes=[])
+    name = "multilingual-model" if options.model else "multilingual"
+    document = {"benchmark": name, "machine": about, "model": options.model, "rows": rows}
+    notes_below = [f"the model is {options.model}"] if options.model else []
+    common.report(name, document, headers, table, options=options, notes=notes_below)
 
 
 if __name__ == "__main__":

@@ -54,6 +54,7 @@ _CONTENT: _Checks = (
     ("store", database.check_store),
     ("grammars", code.check_grammars),
     ("model change", models.check_model_change),
+    ("languages", models.check_languages),
     ("extraction", extraction.check_extraction),
     ("spend", spend.check_spend),
     ("projects", projects.check_projects),

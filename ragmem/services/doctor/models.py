@@ -1,6 +1,7 @@
 """Check that the models answer, and that a memory can be written, found and deleted."""
 
 import os
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,16 +9,23 @@ import numpy as np
 
 from ragmem.config.settings import ChunkingSettings
 from ragmem.domain.model import Draft, Scope, State
+from ragmem.domain.text.language import foreign_language
 from ragmem.errors import BackendError, RagmemError
 from ragmem.services.doctor.report import REPAIR, Check, DoctorContext
 from ragmem.services.ingestion.classify import classify_draft
 from ragmem.services.ingestion.index import forget, index, record_of
 from ragmem.services.models.hardware import configured_models, detect_machine, hardware_problems
-from ragmem.services.models.use import LOCAL_BACKEND, LOCAL_BACKENDS, model_label
+from ragmem.services.models.use import BUNDLED_BACKEND, LOCAL_BACKEND, LOCAL_BACKENDS, model_label
 from ragmem.storage.fulltext.fulltext import search as search_text
 
 CANARY_PROJECT = "ragmem-doctor"
 """A project id that no repository can have, because those are hashes."""
+
+READ_FOR_LANGUAGE = 200
+"""Memories whose language is looked at, spread over all."""
+
+FEW_FOREIGN, FOREIGN_SHARE = 5, 0.2
+"""Fewest memories in other languages, and their share of those looked at, that deserve another model."""
 
 _CANARY = (
     "We decided to keep a canary in the mine because it tells of bad air before anyone falls asleep. "
@@ -91,6 +99,27 @@ def check_model_change(patient: DoctorContext) -> Iterator[Check]:
         yield Check("model change", "ok", told)
     else:
         yield Check("model change", "warning", told, "ragmem models resume")
+
+
+def check_languages(patient: DoctorContext) -> Iterator[Check]:
+    """Tell of a model for all languages where many memories are in another language than English."""
+    if patient.settings.models.backend != BUNDLED_BACKEND:
+        return
+    memories = patient.catalog.memories
+    ids = sorted(memories.ids(states=[State.INDEXED]))
+    chosen = ids[:: max(1, len(ids) // READ_FOR_LANGUAGE)][:READ_FOR_LANGUAGE]
+    found = Counter(
+        language
+        for memory in memories.get(chosen).values()
+        if (language := foreign_language(memory.text)) is not None
+    )
+    if found.total() >= max(FEW_FOREIGN, FOREIGN_SHARE * len(chosen)):
+        named = ", ".join(language for language, _ in found.most_common(3))
+        told = (
+            f"{found.total():,} of {len(chosen):,} memories are in other languages than English ({named}); "
+            "another model finds more of them"
+        )
+        yield Check("languages", "warning", told, "docs/models.md: multilingual-e5-small")
 
 
 def check_language_model(patient: DoctorContext) -> Iterator[Check]:

@@ -374,6 +374,26 @@ def test_a_missing_model_file_is_named_with_the_command_that_brings_it(tmp_path,
     assert home.failed() == []
 
 
+@pytest.mark.parametrize(("german", "told"), [(4, []), (6, ["6 of 10 memories are in other languages"])])
+def test_many_memories_in_other_languages_deserve_another_model(german, told, capfdbinary):
+    foreign = (
+        "Wir haben beschlossen, den Zwischenspeicher {n} nicht mehr zu benutzen, weil er zu langsam war."
+    )
+    english = "We decided that cache number {n} is not to be used any more, because it was too slow for us."
+    home = Home(Path(os.environ["RAGMEM_HOME"]), capfdbinary)
+    with home.open() as memory:
+        memory.ingest(
+            [
+                Draft("notes", f"/{n}", (foreign if n < german else english).format(n=n), title="Cache")
+                for n in range(10)
+            ]
+        )
+    checks = home.doctor()[1]["checks"]
+    found = [check for check in checks if check["name"] == "languages"]
+    assert [check["detail"].partition(" than")[0] for check in found] == told
+    assert all("multilingual-e5-small" in check["fix"] for check in found)
+
+
 def test_a_spoilt_page_names_the_backup_and_nothing_is_lost_where_the_catalog_can_be_read(home):
     copy = backups.back_up(home.database, "before-test")
     [(page,)] = home.ask("SELECT rootpage FROM sqlite_master WHERE name = 'store_chunk_vectors'")

@@ -59,12 +59,12 @@ def grammar_module(package: str) -> ModuleType:
 
 
 @functools.lru_cache(maxsize=16)
-def _load_grammar(package: str, entry: str, query: str) -> "tuple[Language, Query]":
+def _load_grammar(package: str, entry: str, query: str) -> "tuple[Language, Query, Query]":
     module = grammar_module(package)
     from tree_sitter import Language, Query  # noqa: PLC0415 - a question must not pay for it
 
     language = Language(getattr(module, entry)())
-    return language, Query(language, query)
+    return language, Query(language, query), Query(language, "(ERROR) @error (MISSING) @error")
 
 
 def parse_code(source: bytes, syntax: Syntax) -> ParseResult:
@@ -73,32 +73,29 @@ def parse_code(source: bytes, syntax: Syntax) -> ParseResult:
     Raises SlowFileError for a text that takes longer than LONGEST_SECONDS, SourceError without the extra
     `code`.
     """
-    grammar, query = _load_grammar(syntax.package, syntax.entry, syntax.query)
+    grammar, query, errors = _load_grammar(syntax.package, syntax.entry, syntax.query)
     from tree_sitter import Parser, QueryCursor  # noqa: PLC0415 - a question must not pay for it
 
-    parser = Parser(grammar)
-    _check_time(parser, source)
-    tree = parser.parse(source)
+    tree = _parse(Parser(grammar), source)
     cursor = QueryCursor(query, match_limit=_MOST_MATCHES)
     matches = [found for _, found in cursor.matches(tree.root_node)]
-    problem = _errors(grammar, tree.root_node) if tree.root_node.has_error else ""
+    problem = _first_error(errors, tree.root_node) if tree.root_node.has_error else ""
     first_code = next(
         (node.start_point.row for node in tree.root_node.named_children if "comment" not in node.type), 0
     )
     return ParseResult(tree, matches, first_code, problem)
 
 
-def _check_time(parser: "Parser", source: bytes) -> None:
-    """Raise SlowFileError for a text that takes the parser too long.
+def _parse(parser: "Parser", source: bytes) -> "Tree":
+    """Return the tree of a text; raises SlowFileError for one that takes the parser too long.
 
-    Only a parser that reads its text piece by piece can be stopped, and its trees read the text again at each
-    access. So a text that is large enough to be slow is parsed twice. (py-tree-sitter before 0.26.1 crashes.)
+    Only a parser that reads its text piece by piece can be stopped. (py-tree-sitter before 0.26.1 crashes.)
     """
     if len(source) < _PIECE:
-        return
+        return parser.parse(source)
     until = time.thread_time() + LONGEST_SECONDS
     try:
-        parser.parse(
+        return parser.parse(
             lambda offset, _: source[offset : offset + _PIECE],
             progress_callback=lambda *_: time.thread_time() > until,
         )
@@ -107,10 +104,10 @@ def _check_time(parser: "Parser", source: bytes) -> None:
         raise SlowFileError from None
 
 
-def _errors(grammar: "Language", root: "Node") -> str:
-    from tree_sitter import Query, QueryCursor  # noqa: PLC0415 - a question must not pay for it
+def _first_error(query: "Query", root: "Node") -> str:
+    from tree_sitter import QueryCursor  # noqa: PLC0415 - a question must not pay for it
 
-    found = QueryCursor(Query(grammar, "(ERROR) @error (MISSING) @error"), match_limit=_MOST_MATCHES)
-    lines = sorted({node.start_point.row + 1 for node in found.captures(root).get("error", ())})
+    captures = QueryCursor(query, match_limit=_MOST_MATCHES).captures(root)
+    lines = {node.start_point.row + 1 for node in captures.get("error", ())}
     more = f", and {len(lines) - 1} more" if len(lines) > 1 else ""
-    return f"line {lines[0] if lines else 1} does not follow the grammar{more}"
+    return f"line {min(lines, default=1)} does not follow the grammar{more}"

@@ -1,6 +1,5 @@
 """Build the edges of a Python repository: calls, imports and base classes."""
 
-import gc
 from collections.abc import Collection, Sequence
 from typing import Any
 
@@ -23,19 +22,12 @@ def link_python(files: Sequence[ParsedFile], *, of: Collection[str] | None = Non
     """
     ordered = sorted((one for one in files if one.facts.get("version") == VERSION), key=lambda one: one.path)
     modules = Modules(one.path for one in files)
-    collecting = gc.isenabled()
-    # Objects live until the end, so garbage collection would only double the time.
-    gc.disable()
-    try:
-        program, bases = _solve(ordered, modules)
-        links = _EdgeBuilder(program, of)
-        links.imports()
-        links.inherits(bases)
-        links.calls()
-        return links.edges()
-    finally:
-        if collecting:
-            gc.enable()
+    program, bases = _solve(ordered, modules)
+    links = _EdgeBuilder(program, of)
+    links.imports()
+    links.inherits(bases)
+    links.calls()
+    return links.edges()
 
 
 def _solve(files: Sequence[ParsedFile], modules: Modules) -> tuple[Program, dict[int, list[Base]]]:

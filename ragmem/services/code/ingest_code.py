@@ -1,7 +1,9 @@
 """Update the code graph of a project from its files."""
 
+import gc
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -111,12 +113,14 @@ def ingest_code(
     projects = project_finder(catalog, home=home)
     place = _target(path, projects, cwd=cwd, rebuild=rebuild)
     if dry_run:
-        report = _plan(catalog, settings, place, home=home, dry_run=True, progress=progress).report
+        with _without_collection():
+            report = _plan(catalog, settings, place, home=home, dry_run=True, progress=progress).report
         report.dry_run = True
     else:
         catalog.prepare()
         remember_projects(catalog, projects)
-        with turn(catalog.database.home / LOCK_NAME, timeout=settings.write.busy_timeout_s):
+        lock = turn(catalog.database.home / LOCK_NAME, timeout=settings.write.busy_timeout_s)
+        with lock, _without_collection():
             report = _update(catalog, settings, place, home=home, progress=progress)
     if not report.languages:
         counts = catalog.code.counts(report.project)
@@ -124,6 +128,18 @@ def ingest_code(
         report.languages.update(file.language for file in catalog.code.files(report.project))
     report.seconds = time.perf_counter() - started
     return report
+
+
+@contextmanager
+def _without_collection() -> Iterator[None]:
+    """Let Python search for no garbage cycles: what is read lives until the end, and has none."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
 
 
 def _target(path: Path, projects: ProjectFinder, *, cwd: Path, rebuild: bool) -> _Target:

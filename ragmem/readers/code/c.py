@@ -102,7 +102,9 @@ _GUARDED = re.compile(r"#\s*ifdef\s+__cplusplus\b.*?#\s*endif", re.DOTALL)
 
 
 _KEYWORD_MACRO = re.compile(
-    r"\b((?:class|struct|union|enum)\s+)([A-Z][A-Z0-9_]{2,}(?:\s*\([^()\n]*\))?)(?=\s+[A-Za-z_])"
+    # Without a boundary as its first, which would be tried at each character.
+    r"((?:class(?<!\wclass)|struct(?<!\wstruct)|union(?<!\wunion)|enum(?<!\wenum))\s+)"
+    r"([A-Z][A-Z0-9_]{2,}(?:\s*\([^()\n]*\))?)(?=\s+[A-Za-z_])"
 )
 _LEADING_MACRO = re.compile(
     r"^([ \t]*)((?:[A-Z][A-Z0-9_]*_)?(?:EXPORTS?|API|PUBLIC|LOCAL|HIDDEN|VISIBLE|NO_?INLINE|FORCE_?INLINE|"

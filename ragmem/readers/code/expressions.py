@@ -1,6 +1,7 @@
 """Parse the text of an expression: names, types, the receiver of a call."""
 
 import re
+from functools import lru_cache
 
 from ragmem.readers.code.syntax import Syntax
 
@@ -17,11 +18,16 @@ _WRAPPED = re.compile(
     r"(?:std::|sync::|rc::)?(?:Promise|Option|Result|Box|Rc|Arc|RefCell|Mutex|RwLock|Optional|Task|ValueTask|"
     r"unique_ptr|shared_ptr|weak_ptr)\s*<(.*)"
 )
+_AFTER_NAME = re.compile(r"[<({|&\[;,=]")
 _ARGUMENTS = re.compile(r"\s*<[^<>]*>")
 _MOST_WRAPPED = 5
+MOST_KEPT = 4_096
+"""Texts whose names are kept, about 1 MB: the same few types and functions fill most of a file."""
+
 _INFERRED = frozenset({"var", "auto", "dynamic", "let"})
 
 
+@lru_cache(maxsize=MOST_KEPT)
 def dotted_name(text: str) -> str:
     """Return a name with dots in place of the separators of its language."""
     return _SEPARATORS.sub(".", text.strip()).strip(".")
@@ -39,6 +45,7 @@ def without_arguments(name: str) -> str:
     return name.partition("<")[0].strip()
 
 
+@lru_cache(maxsize=MOST_KEPT)
 def bare_type(text: str) -> str:
     """Return the bare name of a type, without arguments, pointers, references and wrappers such as Option."""
     bare = text.strip().removeprefix(":")
@@ -48,7 +55,7 @@ def bare_type(text: str) -> str:
         if not wrapped:
             break
         bare = wrapped[1]
-    return dotted_name(re.split(r"[<({|&\[;,=]", bare, maxsplit=1)[0].rstrip("*&?!> \t\n"))
+    return dotted_name(_AFTER_NAME.split(bare, maxsplit=1)[0].rstrip("*&?!> \t\n"))
 
 
 def type_stated(syntax: Syntax, stated: str, value: str) -> str:

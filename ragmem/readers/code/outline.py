@@ -1,7 +1,7 @@
 """Extract the definitions and references of a file of code with the query of its language."""
 
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ragmem.domain.code.code import ParsedFile, Symbol, SymbolKind
 from ragmem.readers.code.comments import Comment, doc_before, join_comments, purpose
@@ -28,6 +28,7 @@ _KINDS = {
 _OPENING = (*_KINDS, "namespace", "implementation", "scope")
 _REFERRING = ("variable", "field", "returns", "base", "import", "call", "tokens")
 _RANK = {name: rank for rank, name in enumerate(("package", *_OPENING, *_REFERRING))}
+_OPENS = frozenset(_OPENING)
 _LONGEST_NAME = 120
 _LONGEST_COMMENT = 4_000
 _DEEPEST = 60
@@ -44,6 +45,18 @@ def outline(path: str, text: str, *, language: str, syntax: Syntax) -> ParsedFil
     text = text.encode("utf-8", "replace").decode()
     source = syntax.preprocess(text).encode()
     return _Reader(path, text, source, language, syntax).read(parse_code(source, syntax))
+
+
+class _Event(NamedTuple):
+    """A match; they sort by their positions, the larger of two that begin together first."""
+
+    start: int
+    minus_end: int
+    rank: int
+    number: int
+    main: str
+    node: "Node"
+    captures: "Captures"
 
 
 class _Reader:
@@ -63,15 +76,14 @@ class _Reader:
         self.ends: dict[int, Comment] = {}
 
     def read(self, found: ParseResult) -> ParsedFile:
-        events = self._sort_symbols(found.matches)
         module = self.namespace.module
         stack = [Scope(len(self.lines) * 10**9, self.namespace.prefix, module, self.namespace.prefix)]
-        for main, node, captures in events:
-            while node.start_byte >= stack[-1].end:
+        for start, _, _, _, main, node, captures in self._sort_events(found.matches):
+            while start >= stack[-1].end:
                 stack.pop()
             if main == "package":
                 self._package(captures, stack[0])
-            elif main in _OPENING:
+            elif main in _OPENS:
                 self._open(main, node, captures, stack)
             else:
                 self.references.refer(main, node, captures, stack)
@@ -84,37 +96,40 @@ class _Reader:
         symbols, facts = (own, *self.symbols), self.facts.as_json()
         return ParsedFile(self.path, self.language, module, said, symbols, facts, found.problem)
 
-    def _sort_symbols(self, matches: "list[Captures]") -> "list[tuple[str, Node, Captures]]":
-        events: dict[tuple[int, int, int, bool], tuple[str, Node, Captures]] = {}
+    def _sort_events(self, matches: "list[Captures]") -> "list[_Event]":
+        referring: list[_Event] = []
+        opening: dict[tuple[int, int, int], _Event] = {}
         comments = []
         for number, captures in enumerate(matches):
-            comments += [self._comment(node) for node in captures.get("comment", ()) if self._is_alone(node)]
-            main = next((name for name in captures if name in _RANK), "")
-            if not main:
+            for main in captures:
+                if main in _RANK:
+                    break
+            else:
+                nodes = captures.get("comment", ())
+                comments += [self._comment(node) for node in nodes if self._is_alone(node)]
                 continue
             node = captures[main][0]
-            named = captures["name"][0].start_byte if captures.get("name") else -1
-            opening = main in _OPENING
+            start, end, rank = node.start_byte, node.end_byte, _RANK[main]
+            if main not in _OPENS:
+                referring.append(_Event(start, -end, rank, number, main, node, captures))
+                continue
+            key = (start, end, captures["name"][0].start_byte if "name" in captures else -1)
             # One definition may match as several kinds: the first one counts.
-            key = (node.start_byte, node.end_byte, named if opening else number, opening)
-            if key not in events or _RANK[main] < _RANK[events[key][0]]:
-                events[key] = (main, node, captures)
+            known = opening.get(key)
+            if known is None or rank < known.rank:
+                place = known.number if known else number
+                opening[key] = _Event(start, -end, rank, place, main, node, captures)
         self.comments = join_comments(comments)
         self.ends = {comment.last: comment for comment in self.comments}
-        defined = [event for event in events.values() if event[0] in _KINDS]
-        self.references.heads = {event[2]["name"][0].start_byte for event in defined}
-        self.references.tests = {event[1].start_byte for event in defined if event[0] == "test"}
+        defined = [event for event in opening.values() if event.main in _KINDS]
+        self.references.heads = {event.captures["name"][0].start_byte for event in defined}
+        self.references.tests = tests = {event.start for event in defined if event.main == "test"}
         # A test that a framework's macro defines looks like a function to the grammar.
-        events = {key: event for key, event in events.items() if not self._is_shadowed(event)}
-        return sorted(
-            events.values(), key=lambda event: (event[1].start_byte, -event[1].end_byte, _RANK[event[0]])
-        )
+        real = [one for one in opening.values() if not (one.main == "function" and one.start in tests)]
+        return sorted([*referring, *real])
 
     def _is_alone(self, node: "Node") -> bool:
         return not self.lines[node.start_point.row].encode()[: node.start_point.column].strip()
-
-    def _is_shadowed(self, event: "tuple[str, Node, Captures]") -> bool:
-        return event[0] == "function" and event[1].start_byte in self.references.tests
 
     def _comment(self, node: "Node") -> Comment:
         first = node.start_point.row

@@ -36,8 +36,8 @@ class References:
 
     def text(self, node: "Node", most: int = _LONGEST_TEXT) -> str:
         """Return the first `most` bytes of a node's source text."""
-        end = min(node.end_byte, node.start_byte + most)
-        return self.source[node.start_byte : end].decode("utf-8", "replace")
+        start, end = node.start_byte, node.end_byte
+        return self.source[start : end if end - start < most else start + most].decode("utf-8", "replace")
 
     def refer(self, main: str, node: "Node", captures: "Captures", stack: list[Scope]) -> None:
         """Record the references of a match within the scopes of `stack`, the innermost last."""

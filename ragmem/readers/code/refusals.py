@@ -20,7 +20,7 @@ _GENERATED = re.compile(
 )
 DEEPEST = 1_000
 """Maximum nesting of brackets; the time of parsers for ambiguous languages grows with its square."""
-_BRACKETS = re.compile(r"[(\[{)\]}]")
+_NO_BRACKETS = bytes(set(range(128)) - set(b"()[]{}"))
 _STATEMENT_ENDS = re.compile(r"[;{}]")
 _COMMENTED = re.compile(r"^\s*(?://|/?\*|#|--)")
 
@@ -45,10 +45,13 @@ def _is_too_deep(text: str) -> bool:
     if sum(map(text.count, "([{")) <= DEEPEST:
         return False
     depth = 0
-    for found in _BRACKETS.finditer(text):
-        depth = depth + 1 if found[0] in "([{" else max(depth - 1, 0)
-        if depth > DEEPEST:
-            return True
+    for bracket in text.encode("ascii", "ignore").translate(None, _NO_BRACKETS):
+        if bracket in b"([{":
+            depth += 1
+            if depth > DEEPEST:
+                return True
+        elif depth:
+            depth -= 1
     return False
 
 
@@ -56,4 +59,6 @@ def _is_minified(text: str) -> bool:
     if len(text) < _MINIFIED_FROM:
         return False
     lines = text.count("\n") + 1
-    return len(text) / lines > _LONG_AVERAGE or max(map(len, text.splitlines())) > _LONG_LINE
+    return len(text) / lines > _LONG_AVERAGE or (
+        len(text) > _LONG_LINE and max(map(len, text.splitlines())) > _LONG_LINE
+    )

@@ -151,8 +151,9 @@ _PLACES = tuple(
 
 def _short_option_secrets(text: str, raw: bytes) -> Iterator[Secret]:
     """Yield the passwords in short options of commands that have a password option."""
-    for found in matches(text, raw, _SOUGHT, _SHORT, shift=1):
-        if not found["blank"] and found["option"] not in _GLUED:
+    for at in places(raw, b" -"):
+        found = _SHORT.match(text, at + 1) if raw.startswith(_SOUGHT, at) else None
+        if not found or (not found["blank"] and found["option"] not in _GLUED):
             continue
         value = found["value"]
         if _is_password_option(text, found.start() - 1, found["option"]) and _is_argument(
@@ -167,14 +168,16 @@ def _short_option_secrets(text: str, raw: bytes) -> Iterator[Secret]:
 
 def _marked_option_secrets(text: str, raw: bytes) -> Iterator[Secret]:
     """Yield the values of `/p:` and `pass:`, which are passwords in every command."""
-    for found in matches(text, raw, (b" /p", b" /P", b" /rp", b" /RP"), _SLASH, shift=1):
-        if is_safe(found["value"]) and not is_ordinary(found["value"]):
+    for at in places(raw, b" /"):
+        found = _SLASH.match(text, at + 1) if raw.startswith(_SLASHES, at) else None
+        if found and is_safe(found["value"]) and not is_ordinary(found["value"]):
             yield Secret(*found.span("value"), "password")
     for found in matches(text, raw, (b"pass:",), _PASS_SOURCE):
         if is_plausible_password(found["value"]) and not is_ordinary(found["value"]):
             yield Secret(*found.span("value"), "password")
 
 
+_SLASHES = (b" /p", b" /P", b" /rp", b" /RP")
 _SOUGHT = tuple(
     f" -{option}".encode()
     for option in ("p", "P", "w", "a", "s ", "A", "X", "c ", "u", "U", "hp", "k ", "N ", "e ")

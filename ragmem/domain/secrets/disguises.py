@@ -52,7 +52,7 @@ _SPACED = (
 _PLAIN: tuple[tuple[tuple[bytes, ...], re.Pattern[str]], ...] = tuple(
     (gates, lazy(pattern))
     for gates, pattern in (
-        ((b"\x1b[", b"[0m", b"1b[", b"1B[", b"\\e[", b"033["), _COLOUR),
+        ((b"\x1b[", b"[0m", b"1b[", b"\\e[", b"033["), _COLOUR),
         ((b"\\\n", b"\\\r\n", b"\\\\\\n"), _BREAK),
         ((b"=\n", b"=\r\n"), r"=(?<=[A-Za-z0-9+/_-]=)\r?\n(?=[A-Za-z0-9])"),
         (
@@ -96,7 +96,8 @@ def remove_disguises(text: str, raw: bytes, small: bytes) -> "PlainText | None":
     """Return the text without its disguises; None if it has none."""
     spans: list[tuple[int, int, str]] = []
     for gates, pattern in _PLAIN:
-        if any(gate in small for gate in gates):
+        # A single byte is searched much faster than two.
+        if any(gate[:1] in small and gate in small for gate in gates):
             spans += ((*one.span(), _original_character(one.group())) for one in pattern.finditer(text))
     words = word_set(small)
     if any(letters <= words and any(one in small for one in spelled) for letters, spelled in _SPELLED):

@@ -53,21 +53,20 @@ def name_term(name: str) -> int:
     return term_of(f"={name}")
 
 
-@lru_cache(maxsize=MOST_KEPT)
-def parts_of(word: str) -> tuple[str, ...]:
+def parts_of(word: str) -> list[str]:
     """Return the parts of a word in lower case; none of a word that is data."""
     if len(word) > LONGEST_WORD:
-        return ()
+        return []
     found = [part.lower() for part in _PART.findall(word)]
-    return tuple(found if word.isascii() else (one for part in found for one in fold_words(part)))
+    return found if word.isascii() else [one for part in found for one in fold_words(part)]
 
 
 @lru_cache(maxsize=MOST_KEPT)
 def stems_of(word: str) -> tuple[str, ...]:
     """Return the stems of the parts of a word, and all of its letters if it has several parts."""
     parts = parts_of(word)
-    stems = tuple(stem(part) for part in parts if not (len(part) == 1 and part.isdigit()))
-    return (*stems, "".join(parts)) if len(parts) > 1 else stems
+    stems = [stem(part) for part in parts if len(part) > 1 or not part.isdigit()]
+    return (*stems, "".join(parts)) if len(parts) > 1 else tuple(stems)
 
 
 class _Terms(dict[str, tuple[int, ...]]):

@@ -30,6 +30,9 @@ class SymbolKind(StrEnum):
 class EdgeKind(StrEnum):
     """The kind of a reference between symbols."""
 
+    # Edges are hashed by the ten thousand, and an enumeration hashes in Python.
+    __hash__ = str.__hash__
+
     CALLS = "calls"
     IMPORTS = "imports"
     INHERITS = "inherits"

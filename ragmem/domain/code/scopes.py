@@ -8,6 +8,9 @@ from ragmem.domain.code.code import ParsedFile, SymbolKind
 _MOST_STEPS = 40
 """Longest chain of bases, exports and types that is followed."""
 
+_CLASSES = (SymbolKind.CLASS, SymbolKind.INTERFACE)
+"""A tuple, because the hash of a kind takes longer than comparing two."""
+
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
@@ -71,6 +74,7 @@ class Names:
         self.methods: dict[str, list[str]] = {}
         """Name -> methods with that name."""
         self.files: dict[str, FileNames] = {}
+        self._scopes: dict[tuple[str, str], tuple[str, ...]] = {}
         for file in files:
             self._add(file)
         self.namespaces = self._namespaces()
@@ -110,7 +114,7 @@ class Names:
 
     def is_class(self, name: str) -> bool:
         """Tell whether a symbol has members."""
-        return self.kinds.get(name) in {SymbolKind.CLASS, SymbolKind.INTERFACE}
+        return self.kinds.get(name) in _CLASSES
 
     def join(self, owner: str, name: str) -> str:
         """Join a namespace and a name."""
@@ -134,7 +138,10 @@ class Names:
     def lookup(self, path: str, symbol: str, name: str) -> Resolution | None:
         """Resolve a bare name within a symbol of a file."""
         names = self.files[path]
-        for scope in self.scopes(path, symbol):
+        key = path, symbol
+        if (scopes := self._scopes.get(key)) is None:
+            scopes = self._scopes[key] = tuple(dict.fromkeys(self.scopes(path, symbol)))
+        for scope in scopes:
             if self.is_class(scope):
                 member = self.member(scope, name) if self.rules.implicit_self else None
                 if member:
@@ -169,6 +176,8 @@ class Names:
 
     def member(self, owner: str, name: str, *, steps: int = _MOST_STEPS) -> Resolution | None:
         """Resolve a member of a class, of its bases, of a namespace or of a module."""
+        if found := self.members.get(owner, {}).get(name):
+            return Resolution(found)
         waiting, seen = [owner], {owner}
         while waiting and len(seen) < _MOST_STEPS:
             at = waiting.pop(0)

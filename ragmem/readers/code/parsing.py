@@ -23,6 +23,7 @@ LONGEST_SECONDS = 5.0
 """CPU time; the largest files that people write take a fifth of this."""
 _PIECE = 4_096
 """Bytes that the parser takes at once; no text of one piece is slow."""
+_ERRORS = "(ERROR) @error (MISSING) @error"
 _MOST_MATCHES = 128
 """Matches that the query keeps open at once; its time grows with their square."""
 
@@ -59,12 +60,12 @@ def grammar_module(package: str) -> ModuleType:
 
 
 @functools.lru_cache(maxsize=16)
-def _load_grammar(package: str, entry: str, query: str) -> "tuple[Language, Query, Query]":
+def _load_grammar(package: str, entry: str, query: str) -> "tuple[Language, Query]":
     module = grammar_module(package)
     from tree_sitter import Language, Query  # noqa: PLC0415 - a question must not pay for it
 
     language = Language(getattr(module, entry)())
-    return language, Query(language, query), Query(language, "(ERROR) @error (MISSING) @error")
+    return language, Query(language, query + _ERRORS)
 
 
 def parse_code(source: bytes, syntax: Syntax) -> ParseResult:
@@ -73,13 +74,13 @@ def parse_code(source: bytes, syntax: Syntax) -> ParseResult:
     Raises SlowFileError for a text that takes longer than LONGEST_SECONDS, SourceError without the extra
     `code`.
     """
-    grammar, query, errors = _load_grammar(syntax.package, syntax.entry, syntax.query)
+    grammar, query = _load_grammar(syntax.package, syntax.entry, syntax.query)
     from tree_sitter import Parser, QueryCursor  # noqa: PLC0415 - a question must not pay for it
 
     tree = _parse(Parser(grammar), source)
     cursor = QueryCursor(query, match_limit=_MOST_MATCHES)
     matches = [found for _, found in cursor.matches(tree.root_node)]
-    problem = _first_error(errors, tree.root_node) if tree.root_node.has_error else ""
+    problem = _first_error(matches) if tree.root_node.has_error else ""
     first_code = next(
         (node.start_point.row for node in tree.root_node.named_children if "comment" not in node.type), 0
     )
@@ -104,10 +105,7 @@ def _parse(parser: "Parser", source: bytes) -> "Tree":
         raise SlowFileError from None
 
 
-def _first_error(query: "Query", root: "Node") -> str:
-    from tree_sitter import QueryCursor  # noqa: PLC0415 - a question must not pay for it
-
-    captures = QueryCursor(query, match_limit=_MOST_MATCHES).captures(root)
-    lines = {node.start_point.row + 1 for node in captures.get("error", ())}
+def _first_error(matches: "list[Captures]") -> str:
+    lines = {node.start_point.row + 1 for captures in matches for node in captures.get("error", ())}
     more = f", and {len(lines) - 1} more" if len(lines) > 1 else ""
     return f"line {min(lines, default=1)} does not follow the grammar{more}"

@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 
 from ragmem.domain.code.code import EdgeKind
+from ragmem.domain.secrets.redaction import Redactor
 from ragmem.errors import NotFoundError, UsageError
+from ragmem.services.code import on_disk
 from ragmem.services.code.ingest_code import ingest_code
 from ragmem.services.processes.progress import Silent
 from ragmem.storage.code import code_writer
@@ -376,6 +378,21 @@ def test_no_secret_of_a_docstring_is_stored(memory, shop):
     told += [one.symbol.doc for one in memory.catalog.code.symbols(report.project, ["key.py"])]
     assert not any("AKIAIOSFODNN7EXAMPLQ" in text or "hunter2" in text for text in told)
     assert any("redacted" in text for text in told)
+
+
+@pytest.mark.parametrize(
+    ("extra", "secret"),
+    [((), "hunter2Xy!9"), ((r"\Auses \w+ everywhere\.\Z",), "uses plumtree everywhere")],
+)
+def test_a_secret_in_one_of_many_comments_is_found(extra, secret):
+    lines = [f"// Counts item {number} of the list.\nfunction count{number}() {{}}\n" for number in range(5)]
+    told = f'// password = "{secret}"' if not extra else f"// {secret}."
+    text = "\n".join([*lines[:3], f"{told}\nfunction keep() {{}}\n", *lines[3:]])
+    file = on_disk.parse("a.js", text, Redactor(extra=extra))
+    docs = {one.name: one.doc for one in file.symbols}
+    assert "redacted" in docs["keep"]
+    assert secret not in docs["keep"]
+    assert docs["count1"] == "Counts item 1 of the list."
 
 
 def test_no_secret_of_the_code_itself_is_stored(memory, shop):

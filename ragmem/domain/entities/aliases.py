@@ -15,9 +15,13 @@ MAX_STATEMENTS = 20
 """Maximum alias statements of one text; a glossary is split into chunks."""
 
 _WORD = r"[A-Za-z][\w.+#-]{0,30}"
-_NAME = rf"({_WORD}(?:[ ]{_WORD}){{0,5}})[`*_\"]*"
+_MARKS = '`*_"'
+_LONGEST_NAME = 6 * 31 + 5
+"""Characters of six words, the most before parentheses."""
+
+_NAMED = lazy(rf"({_WORD}(?:[ ]{_WORD}){{0,5}})[{_MARKS}]*[ ]\(\Z")
+_INSIDE = lazy(rf"[{_MARKS}]*({_WORD}(?:[ ][\w.+#-]{{1,30}}){{0,6}})[{_MARKS}]*\)")
 _CAPITALISED = r"[A-Z0-9][\w.+#-]{1,30}"
-_PARENTHESIS = lazy(rf"{_NAME}[ ]\([`*_\"]*({_WORD}(?:[ ][\w.+#-]{{1,30}}){{0,6}})[`*_\"]*\)")
 _ALSO_KNOWN_AS = r"[`*\"]*,?[ ]\(?(?:also[ ](?:known|called)(?:[ ]as)?|a\.k\.a\.|aka|AKA)[ ][`*\"]*"
 _KNOWN_AS = lazy(
     rf"{_CAPITALISED}(?:[ ]{_CAPITALISED}){{0,3}}{_ALSO_KNOWN_AS}{_CAPITALISED}(?:[ ]{_CAPITALISED}){{0,3}}"
@@ -49,8 +53,7 @@ def aliases(text: str) -> list[Alias]:
 
 
 def _parentheses(text: str) -> Iterator[Alias]:
-    for match in _PARENTHESIS.finditer(text):
-        outside, inside = match[1], match[2].strip()
+    for outside, inside in _parenthesized(text):
         if acronym := _acronym(inside):
             if long := _expansion(acronym, outside.split(), from_end=True):
                 yield Alias(acronym, long, ACRONYM)
@@ -60,6 +63,21 @@ def _parentheses(text: str) -> Iterator[Alias]:
             yield Alias(acronym, long, ACRONYM)
         elif long := _long_form(inside, outside):
             yield Alias(inside, long, ALIAS)
+
+
+def _parenthesized(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the names before parentheses, each with the name in them; a name may begin at any letter."""
+    end = at = 0
+    while (at := text.find(" (", at)) >= 0:
+        at += len(" (")
+        if not (inside := _INSIDE.match(text, at)):
+            continue
+        stop = at - len(" (")
+        while stop > end and text[stop - 1] in _MARKS:
+            stop -= 1
+        if named := _NAMED.search(text, max(end, stop - _LONGEST_NAME), at):
+            yield named[1], inside[1].strip()
+            end = inside.end()
 
 
 def _named_aliases(text: str) -> Iterator[Alias]:

@@ -1,7 +1,7 @@
 """Extract the definitions and references of a file of code with the query of its language."""
 
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ragmem.domain.code.code import ParsedFile, Symbol, SymbolKind
 from ragmem.readers.code.comments import Comment, doc_before, join_comments, purpose
@@ -15,6 +15,12 @@ if TYPE_CHECKING:  # the parser is loaded when a file is read
     from tree_sitter import Node
 
     from ragmem.readers.code.parsing import Captures
+
+    _Event = tuple[int, int, int, int, str, Node, Captures]
+    """A match: its first byte, minus its last, its rank, its number, its main capture, the node, and all.
+
+    Sorted, matches have the order of their positions, the larger of two that begin together first.
+    """
 
 _KINDS = {
     "interface": SymbolKind.INTERFACE,
@@ -45,18 +51,6 @@ def outline(path: str, text: str, *, language: str, syntax: Syntax) -> ParsedFil
     text = text.encode("utf-8", "replace").decode()
     source = syntax.preprocess(text).encode()
     return _Reader(path, text, source, language, syntax).read(parse_code(source, syntax))
-
-
-class _Event(NamedTuple):
-    """A match; they sort by their positions, the larger of two that begin together first."""
-
-    start: int
-    minus_end: int
-    rank: int
-    number: int
-    main: str
-    node: "Node"
-    captures: "Captures"
 
 
 class _Reader:
@@ -111,21 +105,23 @@ class _Reader:
             node = captures[main][0]
             start, end, rank = node.start_byte, node.end_byte, _RANK[main]
             if main not in _OPENS:
-                referring.append(_Event(start, -end, rank, number, main, node, captures))
+                referring.append((start, -end, rank, number, main, node, captures))
                 continue
             key = (start, end, captures["name"][0].start_byte if "name" in captures else -1)
             # One definition may match as several kinds: the first one counts.
-            known = opening.get(key)
-            if known is None or rank < known.rank:
-                place = known.number if known else number
-                opening[key] = _Event(start, -end, rank, place, main, node, captures)
+            _, _, best, place, *_ = opening.get(key, (0, 0, len(_RANK), number))
+            if rank < best:
+                opening[key] = (start, -end, rank, place, main, node, captures)
         self.comments = join_comments(comments)
         self.ends = {comment.last: comment for comment in self.comments}
-        defined = [event for event in opening.values() if event.main in _KINDS]
-        self.references.heads = {event.captures["name"][0].start_byte for event in defined}
-        self.references.tests = tests = {event.start for event in defined if event.main == "test"}
+        for start, _, _, _, main, _, captures in opening.values():
+            if main in _KINDS:
+                self.references.heads.add(captures["name"][0].start_byte)
+            if main == "test":
+                self.references.tests.add(start)
         # A test that a framework's macro defines looks like a function to the grammar.
-        real = [one for one in opening.values() if not (one.main == "function" and one.start in tests)]
+        tests = self.references.tests
+        real = [event for event in opening.values() if event[4] != "function" or event[0] not in tests]
         return sorted([*referring, *real])
 
     def _is_alone(self, node: "Node") -> bool:

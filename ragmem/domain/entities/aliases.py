@@ -23,6 +23,9 @@ _NAMED = lazy(rf"({_WORD}(?:[ ]{_WORD}){{0,5}})[{_MARKS}]*[ ]\(\Z")
 _INSIDE = lazy(rf"[{_MARKS}]*({_WORD}(?:[ ][\w.+#-]{{1,30}}){{0,6}})[{_MARKS}]*\)")
 _CAPITALISED = r"[A-Z0-9][\w.+#-]{1,30}"
 _ALSO_KNOWN_AS = r"[`*\"]*,?[ ]\(?(?:also[ ](?:known|called)(?:[ ]as)?|a\.k\.a\.|aka|AKA)[ ][`*\"]*"
+_SAID = ("also known", "also called", "a.k.a.", "aka", "AKA")
+"""Every statement with _ALSO_KNOWN_AS has one of them."""
+
 _KNOWN_AS = lazy(
     rf"{_CAPITALISED}(?:[ ]{_CAPITALISED}){{0,3}}{_ALSO_KNOWN_AS}{_CAPITALISED}(?:[ ]{_CAPITALISED}){{0,3}}"
 )
@@ -45,10 +48,9 @@ class Alias:
 
 def aliases(text: str) -> list[Alias]:
     """Return the alias statements of a text, each once, in order: abbreviations and explicit ones."""
-    if "(" not in text and "known" not in text and "called" not in text and "aka" not in text.lower():
-        return []
     found = dict.fromkeys(_parentheses(text))
-    found |= dict.fromkeys(_named_aliases(text))
+    if any(said in text for said in _SAID):
+        found |= dict.fromkeys(_named_aliases(text))
     return list(found)[:MAX_STATEMENTS]
 
 

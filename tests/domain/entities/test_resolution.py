@@ -159,6 +159,7 @@ def test_the_spelling_that_everybody_knows_is_the_name():
         ("PostgreSQL (Postgres)", "Postgres", "PostgreSQL", ALIAS),
         ("Visual Studio Code (VS Code)", "VS Code", "Visual Studio Code", ALIAS),
         ("Harbor Daemon, also known as Pierd, runs", "Pierd", "Harbor Daemon", ALIAS),
+        ("Harbor Daemon, a.k.a. Pierd, runs", "Pierd", "Harbor Daemon", ALIAS),
         ("Harbor Daemon (aka Pierd)", "Pierd", "Harbor Daemon", ALIAS),
     ],
 )

@@ -22,6 +22,8 @@ _CODE = (".", *(f":(exclude,icase)*.{suffix}" for suffix in ("md", "mdx", "rst",
 """What git searches for symbols: a document names them long after the code has lost them."""
 """Seconds for the search of one symbol in the history; one that takes longer is not gone."""
 
+_VERSION = re.compile(r"\d+(?:\.\d+){2,3}")
+
 _COMMIT = re.compile(rb"[0-9a-f]{40,64} \d+")
 _SECOND = 1_000_000
 
@@ -79,13 +81,13 @@ def _read(told: bytes) -> Iterator[GitRename]:
 
 
 def gone_names(root: Path, names: Collection[str]) -> frozenset[str]:
-    """Return the files and symbols of these names that the head's history has and the head has not.
+    """Return the files, symbols and versions of these names that the history has and the head has not.
 
-    A file is named by its path or the end of it, and counts as there if it lies in the folder; a symbol is a
-    name without a suffix, and counts as there if it stands outside of documents. Names that the history never
-    had are not gone, nor is any where git does not answer.
+    A file is named by its path or the end of it, and counts as there if it lies in the folder. A symbol is
+    a name without a suffix; it or a version such as 4.0.7 is there if it stands outside of documents. Names
+    that the history never had are not gone, nor is any where git does not answer.
     """
-    files = {name for name in names if "." in name.rsplit("/", 1)[-1]}
+    files = {name for name in names if "." in name.rsplit("/", 1)[-1] and not _VERSION.fullmatch(name)}
     symbols = sorted(set(names) - files)[:MOST_SYMBOLS]
     return frozenset((*_gone_files(root, files), *_gone_symbols(root, symbols)))
 

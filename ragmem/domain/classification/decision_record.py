@@ -31,6 +31,14 @@ _NO_LONGER = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 
+_PUT_AWAY = re.compile(
+    r"/(?:docs?|adrs?|decisions?|notes|rules|memory|memories|memory-bank|agent-memory)/(?:[^/]+/)*"
+    r"(?:legacy|old|archived?|deprecated|obsolete|superseded|rejected|historical)/"
+    r"|[/_-](?:template|prompt|example|draft)\.\w+$",
+    re.IGNORECASE,
+)
+"""The path of a document in a folder of what no longer holds, or of a form."""
+
 _RESOLVED = re.compile(
     r"\W{0,6}(?:resolved|fixed|closed|done|obsolete|superseded|outdated)\b"
     r"(?=\s*(?:[:(,.\u2014\u2013]|- |$)|\s+(?:in|on|by|since|as of)\b|\s+\d)",
@@ -63,7 +71,7 @@ _STATUS_LINE = re.compile(
 
 _ACCEPTED = re.compile(
     r"(?:accepted|approved|adopted|implemented|active|agreed|decided|done|ratified|in force"
-    r"|angenommen|akzeptiert|beschlossen|accept[\u00e9e]e?|adopt[\u00e9e]e?|aceptad[ao]|aprobad[ao]|aceit[ao]|aprovad[ao]"
+    r"|angenommen|akzeptiert|beschlossen|entschieden|umgesetzt|accept[\u00e9e]e?|adopt[\u00e9e]e?|aceptad[ao]|aprobad[ao]|aceit[ao]|aprovad[ao]"
     r"|accettat[ao]|geaccepteerd|\u043f\u0440\u0438\u043d\u044f\u0442\w*)\b"
     r"|\u5df2(?:\u63a5\u53d7|\u91c7\u7eb3|\u6279\u51c6|\u901a\u8fc7|\u5b9e\u65bd)|\u751f\u6548|\u63a1\u7528|\u63a1\u629e|\u627f\u8a8d|\uc2b9\uc778|\ucc44\ud0dd",
     re.IGNORECASE,
@@ -78,7 +86,8 @@ _RECORD_TITLE = re.compile(r"(?:adr|decision)[-_ #]?\d|\d{2,4}\s?[-:.]\s", re.IG
 """The path or the title of a record of one decision, whose title states it."""
 
 _NO_RECORD = re.compile(
-    r"(?:^|[/_])(?:readme|template|_?index|0000[-_][^/]*)\.\w+$|/(?:future|proposals?|drafts?)/",
+    r"(?:^|[/_])(?:readme|template|_?index|0000[-_][^/]*)\.\w+$"
+    r"|/(?:future|proposals?|drafts?)/",
     re.IGNORECASE,
 )
 """The path of a file beside the records of decisions, and of what is only proposed."""
@@ -118,11 +127,15 @@ MOST_OF_DECISION = 4
 
 _TEXTS = frozenset({BlockType.PARAGRAPH, BlockType.ITEM})
 
-_OPTION = re.compile(r"^(?:option \w{1,2}\s*[-:.\u2013\u2014]+|\(#?\d{1,2}\))\s*", re.IGNORECASE)
+_OPTION = re.compile(
+    r"^(?:(?:\u9078\u629e\u80a2|\u65b9\u6848|\u9009\u9879|\u9078\u9805)\s*\w{1,2}\s*[:\uff1a]"
+    r"|option \w{1,2}\s*[-:.\u2013\u2014]+|\(#?\d{1,2}\))\s*",
+    re.IGNORECASE,
+)
 """The label before what was chosen."""
 
-_REFERENCE = re.compile(r"\[(?:\^[^\]\[\n]{1,20}|([^\]\[\n]{2,80}))\]")
-"""A footnote, or a link whose address stands elsewhere."""
+_REFERENCE = re.compile(r" \[[a-z]{2,20}\](?!\[)|\[(?:\^[^\]\[\n]{1,20}|([^\]\[\n]{2,80}))\]")
+"""A mark such as [binding], a footnote, or a link whose address stands elsewhere."""
 
 _COUNTS = re.compile(
     r"\b(?:one|two|three|four|five|six|seven|eight|several|\d+)(?: [\w-]+){0,2}? (?:tiers|layers|levels|rules"
@@ -148,7 +161,8 @@ _NEEDS = re.compile(
 """What was done before the decision, and what it still takes."""
 
 _AMENDS = re.compile(
-    r"\b(?:supersedes|replaces|reverts?|amends|obsoletes)\W{1,6}(?:in part\W{1,4})?"
+    r"\b(?:supersedes|replaces|reverses|reverts?|amends|obsoletes|overrides|revises|refines|narrows|relaxes|retires)"
+    r"\W{1,6}(?:in part\W{1,4})?"
     r"(?P<series>adr|[a-z]dr|[a-z]{3}dr|decision|record)[-_ #]{0,2}0*(?P<number>\d{1,4})\b",
     re.IGNORECASE,
 )
@@ -163,6 +177,40 @@ _REMOVES = re.compile(
 )
 """The title of a record that ends the use of one thing, named by one word."""
 
+_ONCE = re.compile(r"(?:remove|delete|drop|rename)\b", re.IGNORECASE)
+"""The beginning of an order that is carried out once; nothing follows from it then."""
+
+_OWN_NUMBER = re.compile(r"^(?:(?:adr|decision)?[-_ #]*\d{1,4}\s*[-:.\u2013\u2014]*\s*)", re.IGNORECASE)
+
+_SUBJECT = re.compile(
+    r"\b(?:and not (?:used|chosen)|options|alternatives|considerations|questions?|comparison"
+    r"|evaluation|investigation)\b",
+    re.IGNORECASE,
+)
+"""Words of a title that says what a record is about."""
+
+_CHANGED = re.compile(
+    r"\b(?P<series>adr|[a-z]dr|[a-z]{3}dr|decision|record)[-_ #]{0,2}0*(?P<number>\d{1,4})\b[^.|]{0,60}?"
+    r"\b(?:rescoped|amended|superseded|reversed|replaced|revised|narrowed|overridden|retracted|retired"
+    r"|no longer|as originally)\b",
+    re.IGNORECASE,
+)
+"""What a record says of an earlier one that no longer holds as it was written."""
+
+_QUALIFIED = re.compile(
+    r"\b(?:since|later|but|however|until|except|part(?:ly|ially)?|carried out|update[ds]?|changed|revised"
+    r"|corrected|refined|retracted|retired|reopened|pending|not yet|conditional(?:ly)?)\b",
+    re.IGNORECASE,
+)
+"""Words in the status of a record that was accepted and may no longer hold as it was written."""
+
+_ENDED_SINCE = re.compile(
+    r"\b(?:retired|retracted|reversed|withdrawn|removed|dropped|superseded|replaced|abandoned)\b"
+    r"[^.\n\d]{0,12}\(?20\d\d-\d\d-\d\d",
+    re.IGNORECASE,
+)
+"""What a record says to have ended on a later day."""
+
 _NUMBERED = re.compile(r"(?P<series>[a-z]*)[-_ ]?0*(?P<number>\d{1,4})[-_. ]", re.IGNORECASE)
 """The number at the beginning of the name of a record's file."""
 
@@ -176,6 +224,7 @@ def is_obsolete(memory: Memory) -> bool:
         or _NO_LONGER.match(f"status: {memory.metadata.get('status', '')}") is not None
         or _RESOLVED.match(memory.metadata.get("description", "")) is not None
         or _OVER.search(memory.title) is not None
+        or _PUT_AWAY.search(memory.uri) is not None
     )
 
 
@@ -201,6 +250,8 @@ def is_in_force(memory: Memory) -> bool:
     """Tell whether the status of a record says that its decision was accepted and still holds."""
     return (
         _ACCEPTED.match(status_of(memory)) is not None
+        and not _QUALIFIED.search(status_of(memory))
+        and not _ENDED_SINCE.search(memory.text)
         and not _NO_LONGER.search(memory.text[:HEAD])
         and not _ENDED_STATUS.search(memory.text)
     )
@@ -234,8 +285,9 @@ def amended_ids(memories: Iterable[Memory]) -> set[str]:
         if may_be_told(memory, memory.title) and (gone := _REMOVES.match(memory.title)):
             removed.append((folder, number, gone["what"].lower()))
         if is_in_force(memory):
-            told = _AMENDS.finditer(f"{memory.title}\n{memory.text[:HEAD]}")
-            amended += [(folder, one["series"].lower(), int(one["number"])) for one in told]
+            told = [*_AMENDS.finditer(f"{memory.title}\n{memory.text}"), *_CHANGED.finditer(memory.text)]
+            named = ((one["series"].lower(), int(one["number"])) for one in told)
+            amended += [(folder, name, earlier) for name, earlier in named if earlier < number]
     ended = {
         key
         for folder, number, what in removed
@@ -258,6 +310,8 @@ def may_be_told(memory: Memory, title: str) -> bool:
 
 def states_decision(title: str) -> bool:
     """Tell whether a title says what was decided, and not only what about."""
+    if _ONCE.match(_OWN_NUMBER.sub("", title)) or _SUBJECT.search(title):
+        return False
     return len(WORD.findall(title)) >= MIN_TITLE_WORDS and _STATES.search(title) is not None
 
 
@@ -299,14 +353,13 @@ def _statements_of_decision(text: str) -> Iterator[tuple[Block, int, int]]:
 
 
 def _one_sentence(sentence: str) -> str:
-    """Return a sentence without its label, the colon before a list, and what makes it too long."""
+    """Return a sentence without its label and what makes it too long."""
     sentence = _OPTION.sub("", _REFERENCE.sub(r"\1", sentence))
-    if sentence.endswith(":"):
-        states = has_verb(sentence) or _RESOLVES.match(sentence)
-        sentence = f"{sentence[:-1]}." if states else ""
     return sentence if len(sentence) <= LONGEST else main_clause(sentence)
 
 
 def _is_beside(sentence: str) -> bool:
     """Tell whether a sentence explains, announces, or tells of what came before or is still needed."""
-    return any((ASIDE.match(sentence), _NEEDS.search(sentence), _COUNTS.search(sentence)))
+    return any(
+        (ASIDE.match(sentence), _NEEDS.search(sentence), _COUNTS.search(sentence), _ONCE.match(sentence))
+    )

@@ -18,7 +18,7 @@ from ragmem.domain.classification.standalone import (
     ASIDE,
     LONGEST,
     MAX_CHARS,
-    MIN_CHARS,
+    has_length,
     has_verb,
     is_order,
     is_passing,
@@ -32,7 +32,7 @@ from ragmem.domain.classification.substance import evidence_types, worth_of
 from ragmem.domain.model import Memory
 from ragmem.domain.model.lifecycle import EntryType, entry_type
 from ragmem.domain.secrets.redaction import Redactor
-from ragmem.domain.text.blocks import BlockType, sentences, units
+from ragmem.domain.text.blocks import Block, BlockType, sentences, units
 from ragmem.domain.text.exchanges import clip
 from ragmem.domain.text.words import words_of
 
@@ -117,6 +117,28 @@ _TOPIC = re.compile(
 )
 """A description that names a subject and says nothing about it, if it has no verb."""
 
+_TOPIC_OF = re.compile(
+    r"(?:[\w'\u2019./&-]+ ){0,6}(?:preferences?|standards?|conventions?|workflows?|patterns?|guidelines?"
+    r"|practices|mistakes|profile|settings|structure|setup|details|rules|tips|gotchas|pitfalls|requirements"
+    r"|steps|checklist|logins|accounts|sources?|map|list|inventory|process|procedure)"
+    r" (?:for|of|to|in|on|about|when|how|from|with|that|used|required|needed|learned|found)\b",
+    re.IGNORECASE,
+)
+"""A description that begins with the name of a subject and what it is of."""
+
+_PARTS = re.compile(r" [\u2014\u2013-] |[:;] ")
+
+_LISTED_TOPIC = re.compile(r"[^.;]{3,80}?(?: [\u2014\u2013-]|:) [^.;]{2,60}, [^.;]+")
+"""A subject and a list of what belongs to it; it says nothing without a verb."""
+
+_STORY = re.compile(
+    r"\W*(?:context|background|problem|symptom|example|what happened)\b[^:.]{0,20}:", re.IGNORECASE
+)
+"""The label of a paragraph that tells how it came to a decision."""
+
+_LINKED_NOTE = re.compile(r"\W{0,8}\[[^\]\n]{1,200}\]\((?!https?:)[^)\n]{1,200}\.md\b")
+"""The entry of an index: a link to another note, which is told itself."""
+
 _TOLD_PAST = re.compile(r"\b(?:was|were|said|ran|had|did)\b", re.IGNORECASE)
 
 _HOW = re.compile(r"^(?:how to apply|rule|lesson|takeaway|summary|key point)\s*:\s*", re.IGNORECASE)
@@ -177,9 +199,13 @@ def _says_more(line: str, *, told: bool) -> bool:
     """Tell whether a description states something, and neither names its subject alone nor tells a story."""
     if _POINTER.match(line):
         return False
+    head, *parts = _PARTS.split(line)
+    if _TOPIC_OF.match(head) and not any(has_verb(part) or is_order(part) for part in parts):
+        return False
+    topic = _TOPIC.match(line) or _LISTED_TOPIC.match(line)
     if not told:
         return has_verb(line)
-    return not _TOLD_PAST.search(line) and (has_verb(line) or not _TOPIC.match(line))
+    return not _TOLD_PAST.search(line) and (has_verb(line) or not topic)
 
 
 def _line_of_record(memory: Memory, title: str, redactor: Redactor) -> tuple[str, float]:
@@ -228,14 +254,17 @@ def _sentences(
     text: str, redactor: Redactor, *, within: Container[int] | None
 ) -> Iterator[tuple[str, bool, float]]:
     """Yield the sentences that can stand alone, whether each is a list item, and its position bonus."""
-    place, passing, below = 0.0, 0, 0
+    place, passing, below, beside = 0.0, 0, 0, -1
     text = without_comments(text)
     for block, start, end in units(text):
         if block.form is BlockType.HEADING:
             is_title = block.level == 1 and not text[: block.start].strip()
             if not passing or block.level <= passing:
                 passing = block.level if _PASSING_PLACE.search(block.title) and not is_title else 0
-            own = next((worth for pattern, worth in _PLACES if pattern.search(block.title)), None)
+            # A title is above all of a text, and a log of decisions has other sentences too.
+            own = next(
+                (worth for pattern, worth in _PLACES if pattern.search(block.title) and not is_title), None
+            )
             if own is None and below and block.level > below:
                 continue
             place = own or 0.0
@@ -245,21 +274,30 @@ def _sentences(
             passing
             or block.form not in {BlockType.PARAGRAPH, BlockType.ITEM}
             or (within is not None and start not in within)
-            or not MIN_CHARS <= end - start <= LONGEST
+            or _LINKED_NOTE.match(text, start, end)
         ):
             continue
-        if classify_voice(text[start:end], listed=block.form is BlockType.ITEM) is not Voice.STATES:
-            continue
         sentence = _SPEAKER.sub("", plain(text[start:end], redactor=redactor))
-        applies = _APPLIES.match(sentence) is not None
-        sentence = _HOW.sub("", sentence)
-        if start > block.start and leans_back(sentence):
-            continue
-        if ASIDE.match(sentence) or not stands_alone(sentence) or is_passing(text[start:end]):
-            continue
-        if block.form is BlockType.PARAGRAPH and not sentence.rstrip(")\"'`*").endswith((".", "!")):
-            continue
-        yield sentence, block.form is BlockType.ITEM, max(place, DECIDED) if applies else place
+        # What follows such a label in its paragraph belongs to it.
+        beside = block.start if _STORY.match(sentence) else beside
+        stated = _HOW.sub("", sentence)
+        if beside != block.start and _is_told(text[start:end], stated, block, first=start == block.start):
+            place_here = max(place, DECIDED) if _APPLIES.match(sentence) else place
+            yield stated, block.form is BlockType.ITEM, place_here
+
+
+def _is_told(text: str, sentence: str, block: Block, *, first: bool) -> bool:
+    """Tell whether a statement of a block says by itself something that lasts."""
+    listed = block.form is BlockType.ITEM
+    return (
+        has_length(text)
+        and classify_voice(text, listed=listed) is Voice.STATES
+        and (first or not leans_back(sentence))
+        and not ASIDE.match(sentence)
+        and stands_alone(sentence)
+        and not is_passing(text)
+        and (listed or sentence.rstrip(")\"'`*").endswith((".", "!", "\u3002", "\uff01")))
+    )
 
 
 def _title(memory: Memory, redactor: Redactor) -> str:

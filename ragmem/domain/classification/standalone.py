@@ -12,6 +12,11 @@ MAX_CHARS = 200
 
 MIN_CHARS = 25
 
+MIN_UNSPACED = 12
+"""The same of a sentence in Chinese or Japanese, whose characters say more."""
+
+_UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u9fff]")
+
 LONGEST = MAX_CHARS
 """Longest sentence in characters; a longer one would have to be cut."""
 
@@ -19,6 +24,7 @@ _PASSING = re.compile(
     r"(?:\b(?:before|until|till|prior to|up to) (?:the|this|that|then|now|our|its|it|we|they)\b"
     r"|^\W*(?:before|until)\b(?! (?:\w+ing|you|any|each|every)\b)"
     r"|\b(?:previous(?:ly)?|former(?:ly)?|used to|originally|at first|initially|so far|for now|right now|"
+    r"recently|recent (?:changes?|work|updates?)|"
     r"currently|at the moment|still|not yet|yet to|to-?do|tbd|wip|pending|in progress|unfinished|"
     r"remaining|remains?|left to do|next (?:step|steps|up|session)|in this pass|first version|"
     r"will be|going to|planned|plan to|blocked|"
@@ -42,7 +48,9 @@ _TAG = re.compile(
 )
 """Inline code, which stays, or a tag of HTML."""
 
-_WITHIN = re.compile(r"\([^()]*\)|\"[^\"]*\"|`[^`]*`")
+_WITHIN = re.compile(r"\((?:[^()]|\([^()]*\))*\)|\"[^\"]*\"|`[^`]*`")
+
+_BRACKETS = re.compile(r"\((?:[^()\n]|\([^()\n]*\))*\)")
 
 _ACTS = re.compile(
     r"^(?:adopt|use|keep|prefer|store|serve|treat|require|reject|allow|deny|apply|accept|choose|ship|avoid|never"
@@ -56,7 +64,9 @@ _ACTS = re.compile(
 _ORDER = re.compile(
     r"(?:[^\w(]*|.*(?: [\u2014\u2013-]|;) )"
     r"(?:(?:when|if|before|after|for|in|on)\b[^,.]{3,100}, )?(?:please )?"
-    r"(?:always|never|do not|don't|avoid|prefer|ensure|make sure"
+    r"(?:always(?! (?:on|off|active|true|false|present|\w+[ai]ble)\b)"
+    r"|never(?! (?!(?:embed|exceed|feed|need|proceed|seed)\b)\w+ed\b)"
+    r"|do not|don't|avoid|prefer|ensure|make sure"
     r"|only (?:use|create|add|change|edit|run|commit|push|call|after|when|if))\b"
     r"|(?-i:(?!\().*(?<![\"'])\b(?:must|MUST) [A-Za-z])",
     re.IGNORECASE,
@@ -66,11 +76,20 @@ _ORDER = re.compile(
 _POINTS_BACK = re.compile(
     r"(?:this|that|these|those|it|its|they|them|he|she|here|there|such|both|above|below|see|so|then|also|and"
     r"|but|or|which|because|however|note that this|already"
-    r"|(?:governed|built|based|driven|found|seen|caught|raised|reported) (?:by|on))\b"
+    r"|(?:governed|built|based|driven|found|seen|caught|raised|reported) (?:by|on)"
+    r"|(?:verified|measured|observed|tested|confirmed|proven) (?:by|on|in|with|against))\b"
     r"|.*(?:\b(?:the following|as follows|in the same way|folgende[nrs]?|suivante?s?|siguientes?"
     r"|seguintes?)\b|\ub2e4\uc74c|\u6b21\u306e|\u4ee5\u4e0b|\u4e0b\u5217)",
     re.IGNORECASE,
 )
+
+_UNSPACED_ASIDE = re.compile(
+    "\u3053\u308c|\u3053\u306e|\u305d\u308c|\u305d\u306e|\u307e\u305f|\u305f\u3060\u3057|\u3057\u304b\u3057|\u306a\u304a|\u4e0a\u8a18"
+    "|\u8fd9|\u9019|\u90a3|\u6b64|\u8be5|\u8a72|\u5176|\u4f46|\u56e0\u6b64|\u6240\u4ee5|\u540c\u65f6|\u540c\u6642|\u7136\u540e|\u7136\u5f8c|\u53e6\u5916"
+    "|.*(?:\u4ee5\u4e0b|\u5982\u4e0b|\u4ee5\u4e0a|\u4e0a\u8ff0|\u73fe\u5728|\u4eca\u5f8c|\u4e88\u5b9a|\u66ab\u5b9a|\u6682\u65f6|\u66ab\u6642|\u5f53\u524d|\u7576\u524d|\u76ee\u524d"
+    "|\u521d\u671f|\u5c06\u6765|\u5c07\u4f86|\u5c06\u6765|\u540e\u7eed|\u5f8c\u7e8c|\u5c1a\u672a|\u8fd8\u6ca1|\u307e\u3060|\u5148\u306b)"
+)
+"""What points back at the beginning of a sentence in Chinese or Japanese, and what lists or passes in it."""
 
 _LEANS = re.compile(r"\W*(?:\w+\W+){0,6}(?:it|its|they|them|their|those|these)\b", re.IGNORECASE)
 """A word near the beginning for what the sentence before may have named."""
@@ -81,7 +100,10 @@ _VAGUE = re.compile(
     r"|(?:gates?|section|table|list|figure|steps?) (?:below|above)"
     r"|similar (?:\w+ )?to|in (?:the )?interim|initial version|although|users? need|these \w+|those \w+"
     r"|(?<![\"'`\w])my"
+    r"|(?:survives?|stays?|is|are|left|kept) unchanged"
+    r"|both (?:sources|options|approaches|tools|libraries|methods|systems|models|ways|of (?:them|these))"
     r"|this (?!project|repo|repository|codebase|app|package|module)\w+)\b"
+    r"|(?:create|write|open|file)d? (?:an? |the )?(?:new |separate )?(?:ADR|RFC|decision record)\b"
     r"|\[\[|^(?:related|see|skill rules)\b"
     r"|^(?:never|always|do not|don't|only|avoid) \w+ (?:it|them|this|that|these|those)\b",
     re.IGNORECASE,
@@ -95,6 +117,33 @@ _NEWS = re.compile(
 )
 """The state of a task on one day."""
 
+_GOAL = re.compile(
+    r"\b(?:must|should|shall) (?:be able to|(?:be|stay|remain) [\w-]+, (?:[\w-]+, )*and [\w-]+)\b"
+    r"|(?:^|: )(?:all |the )?(?:users|admins|customers|visitors|members|players|people)"
+    r" (?:must|should|shall|can)\b",
+    re.IGNORECASE,
+)
+"""A requirement of a product: what its users can do, and which qualities it should have."""
+
+_TO_MEND = re.compile(
+    r"(?!.*\b(?:any|every|each|all|new|both|whenever|when|after|before|if|always|never)\b)"
+    r".*\b(?:must|should|needs? to) be (?:updated|fixed|renamed|migrated|rewritten|cleaned up)\b",
+    re.IGNORECASE,
+)
+"""What is to be mended once, with no word of a rule."""
+
+_TRUISM = re.compile(
+    r"[^`]*\b(?:never|do not|don't|avoid) (?:commit|store|hard-?code|log|expose|share|put|check in)\w*\b[^`]*"
+    r"\b(?:credentials?|secrets?|api[- ]keys?|passwords?|tokens?|sensitive data)\b[^`]*$"
+    r"|[^`]*\b(?:code|tests?|functions|operations|endpoints|features|changes)\b[^`.]{0,40}"
+    r"\b(?:must|should) be (?:\w+ )?"
+    r"(?:tested|reviewed|documented|covered|readable|consistent|maintainable|clean)\b[^`]*$",
+    re.IGNORECASE,
+)
+"""What holds in every project, without a name of this one."""
+
+_EQUATION = re.compile(r"[^`\n]{1,40} =+ ")
+
 _LABELS = re.compile(r"(?:^|[\s(])[A-Z][\w/ ]{1,24}:\s")
 
 _CUT_OFF = re.compile(
@@ -103,7 +152,7 @@ _CUT_OFF = re.compile(
 )
 """The end of a line that announces a list."""
 
-_ENDS = re.compile(r"[.!)`\"'\w%]$")
+_ENDS = re.compile(r"[.!)`\"'\w%\u3002\uff01\uff09]$")
 
 _PLACEHOLDER = re.compile(r"^\[|^https?:|\[[a-z][\w ]{2,30}\](?!\()|\{\{|<[a-z][\w -]{1,20}>")
 
@@ -127,7 +176,7 @@ ASIDE = re.compile(
 
 def stands_alone(sentence: str) -> bool:
     """Tell whether a sentence is complete, stands alone and states something lasting."""
-    if not MIN_CHARS <= len(sentence) <= LONGEST or "?" in sentence or sentence.endswith((":", ";", ",")):
+    if not has_length(sentence) or "?" in sentence or sentence.endswith((":", ";", ",")):
         return False
     if _POINTS_BACK.match(sentence) or _PLACEHOLDER.search(sentence) or _PASSING.search(sentence):
         return False
@@ -135,10 +184,24 @@ def stands_alone(sentence: str) -> bool:
         _NEWS.search(sentence)
         or _CUT_OFF.search(sentence)
         or _VAGUE.search(sentence)
+        or _GOAL.search(sentence)
+        or _TRUISM.match(sentence)
+        or _EQUATION.match(sentence)
+        or _TO_MEND.match(sentence)
         or not _is_balanced(sentence)
     ):
         return False
     return bool(_ENDS.search(sentence)) and _is_prose(sentence)
+
+
+def has_length(sentence: str) -> bool:
+    """Tell whether a sentence is long enough to say something, and short enough for a line."""
+    return (MIN_UNSPACED if is_unspaced(sentence) else MIN_CHARS) <= len(sentence) <= LONGEST
+
+
+def is_unspaced(sentence: str) -> bool:
+    """Tell whether a sentence is Chinese or Japanese, by a third of its characters."""
+    return not sentence.isascii() and 3 * len(_UNSPACED.findall(sentence)) >= len(sentence)
 
 
 def _is_balanced(sentence: str) -> bool:
@@ -151,6 +214,8 @@ def _is_balanced(sentence: str) -> bool:
 
 def _is_prose(sentence: str) -> bool:
     """Tell whether a sentence is prose, not a row of data, code or a path."""
+    if is_unspaced(sentence):
+        return not _UNSPACED_ASIDE.match(sentence)
     words = sentence.split()
     if len(words) < 5 or len(WORD.findall(sentence)) < 0.6 * len(words):
         return False
@@ -159,8 +224,9 @@ def _is_prose(sentence: str) -> bool:
 
 def is_order(text: str) -> bool:
     """Tell whether a sentence of a text says what must be done or never may be, or what was decided."""
+    said = _BRACKETS.sub("", text)
     return (
-        any(_ORDER.match(text, start) for _, start, _ in units(text))
+        any(_ORDER.match(said, start) for _, start, _ in units(said))
         or is_decision(text)
         or bool(rule_words(text, strong=True))
     )

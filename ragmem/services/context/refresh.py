@@ -34,11 +34,12 @@ MONTH = 30.0
 
 _PLAN = re.compile(
     r"\b(?:tasks?|to-?dos?|plans?|requirements?|roadmap|backlog|progress|milestones?|sprint|checklist|hand-?off"
-    r"|session|implementation|design|spec(?:ification)?|proposal|rfc|prd|feature|aufgaben?|umsetzung|entwurf)"
+    r"|session|(?:product|active) context|brainstorm(?:ing)?"
+    r"|implementation|design|spec(?:ification)?|proposal|rfc|prd|feature|aufgaben?|umsetzung|entwurf)"
     r"(?:[-_ ]?\d+)?\b",
     re.IGNORECASE,
 )
-"""A title of such a document."""
+"""A title of a document of what is to be, or of the state of one day."""
 
 READ = 3
 """Memories that are read for each available line: many have no usable line."""
@@ -62,6 +63,7 @@ GROUPS = (PREFERENCES, DECISIONS, PROBLEMS, PATTERNS, BACKGROUND)
 _FILE = re.compile(r"(?<![\w./~:@-])(?:[\w.-]+/)*[\w-][\w.-]*\.[a-zA-Z]{1,5}(?![\w/-])")
 _QUOTED = re.compile(r"`([A-Za-z_][\w./-]{2,80})(?:\([^`]{0,80})?`")
 _SYMBOL = re.compile(r"(?=.*[_A-Z])[A-Za-z_]\w{3,}")
+_VERSION = re.compile(r"(?<![\w.])v?(\d+(?:\.\d+){2,3})(?![\w.])")
 _CONTACT = re.compile(r"[\w.+-]+@[\w-]+\.[a-z]{2,}|\+?\d{2,4}[-. ]\d{3}[-. ]\d{4}\b", re.IGNORECASE)
 """An address or a telephone number, which do not belong into a file that is shared."""
 
@@ -279,13 +281,13 @@ def _choose(
 
 
 def _names_of(line: str) -> list[str]:
-    """Return the names of files and the symbols in a line; relative paths and inline code only.
+    """Return the names of files, the symbols and the versions in a line; relative paths and inline code only.
 
     Of a call such as `Reader.read(file)` the symbol is its class.
     """
     paths = [found[0] for found in _FILE.finditer(line)]
     quoted = [found[1].partition(".")[0] if "(" in found[0] else found[1] for found in _QUOTED.finditer(line)]
-    return [*paths, *(name for name in quoted if _SYMBOL.fullmatch(name))]
+    return [*paths, *_VERSION.findall(line), *(name for name in quoted if _SYMBOL.fullmatch(name))]
 
 
 def _line(entry: Entry, redactor: Redactor, *, decided: bool) -> tuple[str, float]:

@@ -608,7 +608,7 @@ def test_what_only_tells_how_decisions_are_recorded_is_not_told(memory, tmp_path
         ),
         ("Option 2 - We will print the board at night.", "We will print the board at night."),
         ("(#2) We will print [the board][b] and hang it up[^1].", "We will print the board and hang it up."),
-        ("Run the board by a queue of jobs:\n\n- one\n- two", "Run the board by a queue of jobs."),
+        ("Run the board by a queue of jobs:\n\n- one\n- two", ""),
         (f"Chosen: the printer of the north quay, because {'it prints on both sides, ' * 9}.", "north quay."),
         ("We've tested the printers of the harbour. We will print all boards at night.", "We will print all"),
         ("The board has three layers:\n\n- one\n- two", ""),

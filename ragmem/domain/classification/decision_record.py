@@ -79,7 +79,9 @@ _ACCEPTED = re.compile(
 """The status of a decision that holds."""
 
 _RECORD = re.compile(
-    r"(?:^|/|__|_)(?:adrs?|(?:architecture-)?decisions?(?:-records?)?)(?:/|_)", re.IGNORECASE
+    r"(?:^|/|__|_)(?:adrs?|(?:architecture-)?decisions?(?:-records?)?|d\u00e9cisions?|decisiones|decis[\u00f5o]es"
+    r"|decisioni|entscheidungen)(?:/|_)",
+    re.IGNORECASE,
 )
 
 _RECORD_TITLE = re.compile(r"(?:adr|decision)[-_ #]?\d|\d{2,4}\s?[-:.]\s", re.IGNORECASE)
@@ -87,7 +89,7 @@ _RECORD_TITLE = re.compile(r"(?:adr|decision)[-_ #]?\d|\d{2,4}\s?[-:.]\s", re.IG
 
 _NO_RECORD = re.compile(
     r"(?:^|[/_])(?:readme|template|_?index|0000[-_][^/]*)\.\w+$"
-    r"|/(?:future|proposals?|drafts?)/",
+    r"|/(?:future|proposals?|drafts?|[\w-]*briefs?|research|appendi(?:x|ces)|discussions?|consultations?)/",
     re.IGNORECASE,
 )
 """The path of a file beside the records of decisions, and of what is only proposed."""
@@ -104,7 +106,7 @@ _STATES = re.compile(
     r"(?:^|[:\u2014-]\s+)(?!users?\b)(?:use|adopt|make|migrate|model|replace|remove|record|keep|split|move|store|drop|prefer"
     r"|expose|introduce|separate|support|require|serve|treat|mine|self-host|build|run|pin|enforce|allow"
     r"|deny)\w{0,3}\b"
-    r"|\b(?:over|instead of|rather than|without|is|are|must|not|no|never|only|as)\b",
+    r"|\b(?:over|instead of|rather than|without|is|are|must|not|no(?!-)|never|only|as)\b",
     re.IGNORECASE,
 )
 """A title that states a decision."""
@@ -192,7 +194,8 @@ _SUBJECT = re.compile(
 _CHANGED = re.compile(
     r"\b(?P<series>adr|[a-z]dr|[a-z]{3}dr|decision|record)[-_ #]{0,2}0*(?P<number>\d{1,4})\b[^.|]{0,60}?"
     r"\b(?:rescoped|amended|superseded|reversed|replaced|revised|narrowed|overridden|retracted|retired"
-    r"|no longer|as originally)\b",
+    r"|no longer|as originally"
+    r"|this (?:adr|record|decision) (?:supersedes|replaces|amends|changes|revises))\b",
     re.IGNORECASE,
 )
 """What a record says of an earlier one that no longer holds as it was written."""

@@ -103,7 +103,8 @@ _TOLD_TYPES = frozenset({"feedback", "user", "preference", "decision", "conventi
 """The types of what a person told the assistant, whose description lasts."""
 
 _POINTER = re.compile(
-    r"(?:how|where|what|why|status|list|history|summary|overview|notes?|index|details?|background|context|plan)\b",
+    r"(?:how|where|what|why|status|list|history|summary|overview|notes?|index|details?|background|context|plan"
+    r"|como|c\u00f3mo|d\u00f3nde|onde|comment|wie|jak|\u043a\u0430\u043a)\b",
     re.IGNORECASE,
 )
 """The beginning of a description that only says what the memory is about."""
@@ -132,7 +133,9 @@ _LISTED_TOPIC = re.compile(r"[^.;]{3,80}?(?: [\u2014\u2013-]|:) [^.;]{2,60}, [^.
 """A subject and a list of what belongs to it; it says nothing without a verb."""
 
 _STORY = re.compile(
-    r"\W*(?:context|background|problem|symptom|example|what happened)\b[^:.]{0,20}:", re.IGNORECASE
+    r"\W*(?:context|background|problem|symptom|example|what happened|alternatives|considered|consequences)\b"
+    r"[^:.]{0,20}[:.]",
+    re.IGNORECASE,
 )
 """The label of a paragraph that tells how it came to a decision."""
 

@@ -77,6 +77,8 @@ _POINTS_BACK = re.compile(
     r"(?:this|that|these|those|it|its|they|them|he|she|here|there|such|both|above|below|see|so|then|also|and"
     r"|but|or|which|because|however|note that this|already"
     r"|(?:governed|built|based|driven|found|seen|caught|raised|reported) (?:by|on)"
+    r"|(?:revisited|reconsidered|reopened|chosen|picked|selected|rejected|deferred) because"
+    r"|each (?:layer|fix|option|approach|step|phase|part|level|tier|change)"
     r"|(?:verified|measured|observed|tested|confirmed|proven) (?:by|on|in|with|against))\b"
     r"|.*(?:\b(?:the following|as follows|in the same way|folgende[nrs]?|suivante?s?|siguientes?"
     r"|seguintes?)\b|\ub2e4\uc74c|\u6b21\u306e|\u4ee5\u4e0b|\u4e0b\u5217)",
@@ -100,7 +102,10 @@ _VAGUE = re.compile(
     r"|(?:gates?|section|table|list|figure|steps?) (?:below|above)"
     r"|similar (?:\w+ )?to|in (?:the )?interim|initial version|although|users? need|these \w+|those \w+"
     r"|(?<![\"'`\w])my"
-    r"|(?:survives?|stays?|is|are|left|kept) unchanged"
+    r"|chosen option: ?\d|(?:combination|mix) of (?:\d|options?)"
+    r"|(?:user|team) (?:wants?|plans?|would like) to (?:add|build|create|explore|implement|launch|migrate"
+    r"|refactor|rewrite|try)"
+    r"|(?:survives?|stays?|is|are|left|kept)(?: \w+)? unchanged"
     r"|both (?:sources|options|approaches|tools|libraries|methods|systems|models|ways|of (?:them|these))"
     r"|this (?!project|repo|repository|codebase|app|package|module)\w+)\b"
     r"|(?:create|write|open|file)d? (?:an? |the )?(?:new |separate )?(?:ADR|RFC|decision record)\b"
@@ -124,6 +129,14 @@ _GOAL = re.compile(
     re.IGNORECASE,
 )
 """A requirement of a product: what its users can do, and which qualities it should have."""
+
+_ANNOUNCES = re.compile(
+    r"(?:.*: )?(?:(?:we|the [a-z]+) (?:will )?)?(?:add|adopt|build|create|define|establish|have|implement"
+    r"|introduce|provide|use)s? (?:a|an|the) (?-i:[a-z -])*\b(?:approach|baseline|framework|layer|mechanism"
+    r"|model|plan|policy|process|strategy|system)\b(?-i:[a-z -])*\.?$",
+    re.IGNORECASE,
+)
+"""That there will be such a thing, without a name, a number or a part of it."""
 
 _TO_MEND = re.compile(
     r"(?!.*\b(?:any|every|each|all|new|both|whenever|when|after|before|if|always|never)\b)"
@@ -185,6 +198,7 @@ def stands_alone(sentence: str) -> bool:
         or _CUT_OFF.search(sentence)
         or _VAGUE.search(sentence)
         or _GOAL.search(sentence)
+        or _ANNOUNCES.match(sentence)
         or _TRUISM.match(sentence)
         or _EQUATION.match(sentence)
         or _TO_MEND.match(sentence)

@@ -132,7 +132,7 @@ _GOAL = re.compile(
 
 _ANNOUNCES = re.compile(
     r"(?:.*: )?(?:(?:we|the [a-z]+) (?:will )?)?(?:add|adopt|build|create|define|establish|have|implement"
-    r"|introduce|provide|use)s? (?:a|an|the) (?-i:[a-z -])*\b(?:approach|baseline|framework|layer|mechanism"
+    r"|introduce|provide|use)s? an? (?-i:[a-z -])*\b(?:approach|baseline|framework|layer|mechanism"
     r"|model|plan|policy|process|strategy|system)\b(?-i:[a-z -])*\.?$",
     re.IGNORECASE,
 )

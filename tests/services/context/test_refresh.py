@@ -576,6 +576,17 @@ def test_of_an_exchange_no_imagined_case_and_nothing_of_others_is_told(memory, t
         ("Seven tides are open on six other Must berths of the harbour.", False),
         ("Always run the printer of the procedure above with its own paper.", False),
         ("Never fix it by a second printer on the board of the harbour.", False),
+        ("The board of the harbour must be able to print all of its tides.", False),
+        ("Users must agree to the terms of the harbour before the board prints.", False),
+        ("The board must be fast, legible, and quiet in every hall of the harbour.", False),
+        ("All printers of the harbour must be reviewed by code, and tests must be isolated.", True),
+        ("All code of the harbour must be reviewed and tested before it prints.", False),
+        ("Never store the passwords of the harbour in version control, nor on paper.", False),
+        ("`printer.py` has an import of the old board that must be updated.", False),
+        ("Every printer of `printer.py` must be updated when a new tide is printed.", True),
+        ("The board of the harbour - always visible in each hall, never printed.", False),
+        ("The fourth printer = must print on both sides of its paper.", False),
+        ("Boards of the harbour (they must never hang above each other) by hall.", False),
     ],
 )
 def test_of_a_note_what_is_to_be_done_is_told_and_no_state_or_detail(memory, tmp_path, said, told):
@@ -614,6 +625,28 @@ def test_what_only_tells_how_decisions_are_recorded_is_not_told(memory, tmp_path
         ("The board has three layers:\n\n- one\n- two", ""),
         ("Printing at night was chosen because:\n\n- it is quiet", ""),
         ("We will need to buy paper for the printer of the harbour.", ""),
+        ("Remove the second printer from all lists of the harbour.", ""),
+        ("We will implement a reliable printing system for the boards.", ""),
+        (
+            "We will implement a printing system with CUPS for the boards.",
+            "We will implement a printing system",
+        ),
+        ("Chosen option: 2 \u2014 the printer of the north quay of the harbour.", ""),
+        ("Use both printers in combination for all boards of the harbour.", "Use both printers"),
+        ("Use both options in combination for all boards of the harbour.", ""),
+        ("The north quay keeps its printer [binding] at night and on Sundays.", "keeps its printer at night"),
+        (
+            "\u6f6e\u6c50\u8868\u306f\u591c\u306b\u4e00\u5ea6\u3060\u3051SQLite\u306b\u66f8\u304d\u8fbc\u3080\u3002",
+            "SQLite",
+        ),
+        (
+            "\u6f6e\u6c50\u8868\u5199\u5165\u672c\u5730\u6570\u636e\u5e93\uff0c\u4e0d\u4f7f\u7528\u7f13\u5b58\u3002",
+            "\u4e0d\u4f7f\u7528\u7f13\u5b58",
+        ),
+        (
+            "\u4ee5\u4e0b\u306e\u6f6e\u6c50\u8868\u3092\u591c\u306b\u4e00\u5ea6\u3060\u3051\u66f8\u304d\u8fbc\u3080\u3002",
+            "",
+        ),
     ],
 )
 def test_of_a_decision_the_sentence_that_says_what_is_done_is_told(memory, tmp_path, decision, told):
@@ -624,6 +657,95 @@ def test_of_a_decision_the_sentence_that_says_what_is_done_is_told(memory, tmp_p
     lines = [line for _, lines in refreshed(memory, tmp_path / "A.md").index.groups for line in lines]
     assert [told in line.text for line in lines] == [True] * bool(told)
     assert all("lint" not in line.text for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("status", "told"),
+    [
+        ("Accepted", True),
+        ("Accepted (2026-08-01, by the harbour master)", True),
+        ("Entschieden", True),
+        ("Accepted \u2014 and the move that it deferred was carried out", False),
+        ("Accepted, but only for the north quay", False),
+    ],
+)
+def test_a_record_whose_status_says_more_than_that_it_holds_is_not_told(memory, tmp_path, status, told):
+    text = f"# ADR 7: printers\n\n- **Status:** {status}\n\n## Decision\n\nWe print the boards at night.\n"
+    stored(
+        memory, "adr", text, uri="/r/docs/adr/0007-printers.md", source="decisions", title="ADR 7: printers"
+    )
+    assert refreshed(memory, tmp_path / "A.md").changed is told
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("Relates to ADR-0007.", True),
+        ("**Refines:** ADR 0007 (printers)", False),
+        ("ADR-0007 (printers) was rescoped to the north quay.", False),
+        ("- ADR-0007: printers (the hours of printing that this ADR replaces).", False),
+    ],
+)
+def test_a_record_that_a_later_one_says_it_changes_is_not_told(memory, tmp_path, line, told):
+    for number, name, said in ((7, "printers", ""), (9, "screens", line)):
+        text = f"# ADR {number}\n\nStatus: accepted\n\n## Decision\n\nWe hang up {name} at night.\n\n{said}\n"
+        stored(
+            memory,
+            name,
+            text,
+            uri=f"/r/docs/adr/000{number}-{name}.md",
+            source="decisions",
+            title=f"ADR {number}",
+        )
+    refreshed(memory, tmp_path / "A.md")
+    assert ["We hang up printers" in (tmp_path / "A.md").read_text()] == [told]
+
+
+@pytest.mark.parametrize(
+    ("uri", "told"),
+    [
+        ("/r/docs/adr/0007-printers.md", True),
+        ("/r/docs/entscheidungen/0007-drucker.md", True),
+        ("/r/docs/decisoes/0007-impressoras.md", True),
+        ("/r/docs/adr/legacy/0007-printers.md", False),
+        ("/r/docs/adr/0007-briefs/a-printers.md", False),
+        ("/r/docs/adr/0007-printers-prompt.md", False),
+        ("/old/r/docs/adr/0007-printers.md", True),
+    ],
+)
+def test_what_lies_in_a_folder_of_what_is_over_or_beside_records_is_not_told(memory, tmp_path, uri, told):
+    text = "# Printers\n\n- **Status:** accepted\n\nWe print the boards of the harbour at night.\n"
+    stored(memory, "adr", text, uri=uri, source="decisions", title="Printers")
+    assert refreshed(memory, tmp_path / "A.md").changed is told
+
+
+@pytest.mark.parametrize(
+    ("described", "told"),
+    [
+        ("Steps required every time a new board is added to the harbour", False),
+        ("User preferences for how boards should be printed \u2014 paper, ink, and halls", False),
+        ("Naming conventions of the boards: prefer the quay in `board.py`, never the berth", True),
+        ("Printer quirks learned at night \u2014 paper, ink jams, tray order of the harbour", False),
+        ("User wants to rewrite the printer of the boards in Rust this year", False),
+        ("The printer jams in `board.py` because the paper of the boards is wet", True),
+    ],
+)
+def test_a_description_that_names_a_subject_or_a_wish_of_work_is_not_told(memory, tmp_path, described, told):
+    metadata = {"description": described, "type": "feedback"}
+    stored(memory, "ink", "The printer hums.", title="", metadata=metadata)
+    assert refreshed(memory, tmp_path / "A.md").changed is told
+
+
+def test_the_entry_of_an_index_is_not_told_beside_its_note(memory, tmp_path):
+    text = "# Memory index\n\n- [Ink](ink.md) \u2014 never print a board of the harbour without ink\n"
+    stored(memory, "index", text, title="Memory index")
+    assert not refreshed(memory, tmp_path / "A.md").changed
+
+
+def test_what_follows_the_label_of_a_story_in_its_paragraph_is_not_told(memory, tmp_path):
+    text = "# Decision log\n\n- **Context:** We needed paper. The paper of the harbour must never be wet.\n"
+    stored(memory, "log", text, title="Decision log")
+    assert not refreshed(memory, tmp_path / "A.md").changed
 
 
 def git(root, *words):
@@ -642,7 +764,10 @@ def repository(tmp_path):
     git(root, "init", "-q")
     (root / "NOTES.md").write_text("`convert_knots`, `WindReader` and `SIGN_OFF` stand in notes for ever.\n")
     kept = "def read_wind(): ...\n"
-    for text in (f"def convert_knots(): ...\nclass WindReader: ...\n{kept}", kept):
+    for text in (
+        f"def convert_knots(): ...\nclass WindReader: ...\nMAST = '4.0.7'\n{kept}",
+        f"TIDE = '4.1.2'\n{kept}",
+    ):
         (root / "feeds/wind.py").write_text(text)
         git(root, "add", "-A")
         git(root, "commit", "-qm", "wind")
@@ -655,6 +780,8 @@ GONE = {
     "gone": "The importer must convert in `feeds/wind.py`, because the buoys send knots.",
     "removed": "The importer must call `convert_knots` first, because the buoys send knots in winter.",
     "class": "The mast must open `WindReader.read(mast)` at dawn, because salt blocks the vane overnight.",
+    "version": "The mast must run on version 4.0.7 of its vane, because newer ones block it at night.",
+    "kept": "The tide must run on version 4.1.2 of its gauge, because older ones freeze in the winter.",
     "there": "The board must read from `feeds/air.py`, because the feed of the buoys is slow at noon.",
     "called": "The board must call `read_wind()` twice, because the first answer of the mast is empty.",
     "never": "The harbour's master must sign `orders.pdf` and `SIGN_OFF`, because the law asks for it.",
@@ -691,8 +818,9 @@ def test_a_line_whose_file_or_symbol_is_gone_is_left_out_and_named(opened, repos
         done = memory.memory_file.update(assistant="codex")
     assert done.path == repository / "AGENTS.md"
     text = done.path.read_text()
-    assert [name for name, said in GONE.items() if said in text] == ["there", "called", "never"]
-    assert sorted(name for _, name in done.index.gone) == ["WindReader", "convert_knots", "feeds/wind.py"]
+    assert [name for name, said in GONE.items() if said in text] == ["kept", "there", "called", "never"]
+    gone = sorted(name for _, name in done.index.gone)
+    assert gone == ["4.0.7", "WindReader", "convert_knots", "feeds/wind.py"]
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ other repository; the rest is reported.
 import random
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -46,9 +46,19 @@ _CODE = re.compile(r"`[^`\n]*`|\S*/\S*|\S*[-_]\S*")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _QUOTED = re.compile(r"`([^`\n]{20,200})`|^ {0,6}(?:- )?(?:Failed: )?([^\n`]{20,200})$", re.MULTILINE)
 _ERROR = re.compile(
-    r"\b\w*(?:Error|Exception)\b: |\berror(?:\[\w+\]| TS\d+)?: |\bfatal: |\bpanic: |\bERR_[A-Z_]+"
-    r"|command not found"
+    r"(?:\S{1,60}[:)]\s+)?(?:[\w.]+\s){0,2}?(?:[\w.]*(?:Error|Exception)\b(?:\[\w+\])?: "
+    r"|error(?:\[\w+\]| TS\d+)?: |fatal: |panic: |ERR_[A-Z_]+)|.{0,60}command not found$"
 )
+"""The beginning of a line of an output that names an error."""
+
+_SOURCE = re.compile(
+    r"=>|\$\{|</|\{ ?\w+:|[{;,]$|^(?:#|\||//|/\*)"
+    r"|\b(?:const|let|var|def|class|return|raise|throw|catch|except)\b"
+)
+"""A line of a program, a table or a heading, which no command prints."""
+
+_MARKS = re.compile(r"^(?:[-*\u2022>]\s+|\d+[.)]\s+)+")
+_CLASS = re.compile(r"^(?:\w*(?:Error|Exception)|error|fatal|panic): ")
 _FIX = re.compile(
     r"\b(?:fix(?:ed|es)?|root cause|solution|work ?around|resolved|instead|because|caused by)\b",
     re.IGNORECASE,
@@ -83,6 +93,9 @@ FIXES = (
     "We hit {0} after the update. It was solved by naming the folder, because the default moved.",
 )
 """Notes on an error."""
+
+SHARED = 0.1
+"""Largest share of the repositories that have a word by which an error is known again."""
 
 SEEDS = 8
 """Errors of a repository that are seeded; as many are not."""
@@ -259,17 +272,27 @@ def failure_cases(memories: Sequence[Memory], rng: random.Random) -> list[Case]:
     for memory in memories:
         text = memory.indexed_text
         for found in _QUOTED.finditer(text):
-            line = (found[1] or found[2]).strip()
+            quoted = (found[1] or found[2]).strip()
+            line = _MARKS.sub("", quoted).strip("*_ ")
+            line = line.strip("\"'\u201c\u201d") if line[:1] in "\"'\u201c" else line
             near = text[found.end() : found.end() + 500]
             if memory.source != "transcripts":
                 near = text[max(0, found.start() - 500) : found.start()] + near
-            if "exit code" in line or '("' in line:
+            if "exit code" in line or '("' in line or _SOURCE.search(quoted):
                 continue  # it says nothing, or is a line of a program
-            if _ERROR.search(line) and len(_WORD.findall(line)) > 3 and _FIX.search(near):
+            if _ERROR.match(line) and len(_WORD.findall(line)) > 3 and _FIX.search(near):
                 due.setdefault((memory.scope.project, line), set()).add(memory.id)
     texts: dict[str, str] = {}
     for memory in memories:
         texts[memory.scope.project] = f"{texts.get(memory.scope.project, '')}\n{memory.text}"
+    same: dict[tuple[str, str], set[str]] = {}
+    for (project, line), gold in due.items():
+        same.setdefault((project, _CLASS.sub("", line)), set()).update(gold)
+    due = {
+        (project, line): same[project, _CLASS.sub("", line)]
+        for project, line in due
+        if _is_known_again(line, texts.values())
+    }
     cases = [Case(project, _again(line, rng), frozenset(gold)) for (project, line), gold in due.items()]
     lines = sorted({line for _, line in due})
     idle = []
@@ -280,6 +303,13 @@ def failure_cases(memories: Sequence[Memory], rng: random.Random) -> list[Case]:
             Case(project, _again(line, rng)) for line in rng.sample(COMMON_ERRORS, 4) if line not in text
         ]
     return [*_some(cases, rng), *_some(idle, rng)]
+
+
+def _is_known_again(line: str, texts: Collection[str]) -> bool:
+    """Tell whether an error has a word that few repositories have; others happen everywhere."""
+    most = max(2, SHARED * len(texts))
+    words = {word for word in _WORD.findall(_ABSOLUTE.sub(" ", line)) if len(word) > 3}
+    return any(sum(word in text for text in texts) <= most for word in words)
 
 
 def _rare(line: str) -> list[str]:
@@ -324,6 +354,11 @@ def replay(memory: Ragmem, label: str, cases: Sequence[Case]) -> Counts:
     return counts
 
 
+def half_of(memories: Sequence[Memory], half: str) -> list[str]:
+    """Return every other repository of some memories, by name."""
+    return sorted({one.scope.project for one in memories})[half == "held-out" :: 2]
+
+
 HEADERS = [
     "moment",
     "due",
@@ -340,6 +375,9 @@ HEADERS = [
 def main() -> None:
     parser = common.arguments(__doc__.splitlines()[0], data="../shared/corpus")
     parser.add_argument(
+        "--errors", type=Path, help="further notes of this form, for the errors that they quote"
+    )
+    parser.add_argument(
         "--half", choices=("chosen", "held-out"), default="held-out", help="which repositories"
     )
     options = parser.parse_args()
@@ -349,14 +387,16 @@ def main() -> None:
         environ = common.environment(home) | {"RAGMEM_MODELS_BACKEND": "fake", "RAGMEM_STORE_BACKEND": "fake"}
         with Ragmem.open(environ=environ, home=home, cwd=home) as memory:
             memories = stored(memory, list(drafts_in(options.data)))
-            # Every other repository, by name.
-            projects = sorted({one.scope.project for one in memories})[options.half == "held-out" :: 2]
+            projects = half_of(memories, options.half)
             chosen = [one for one in memories if one.scope.project in projects]
+            further = stored(memory, list(drafts_in(options.errors))) if options.errors else []
+            quoting = half_of(further, options.half)
+            noted = [*chosen, *(one for one in further if one.scope.project in quoting)]
             rng = random.Random(SEED)
             drafts, lines = seeds(chosen, rng)
             sorts = {
                 "file": file_cases(chosen, rng),
-                "failure, as noted": failure_cases(chosen, rng),
+                "failure, as noted": failure_cases(noted, rng),
                 "failure, seeded": seeded_cases(stored(memory, drafts), lines, rng),
             }
             for label, cases in sorts.items():
@@ -375,7 +415,10 @@ def main() -> None:
                         *(common.milliseconds(shown["seconds"][name]) for name in ("median", "p95")),
                     ]
                 )
-    notes = [f"{len(projects)} repositories, {len(chosen):,} memories of theirs among {len(memories):,}"]
+    among = len(memories) + len(further)
+    notes = [f"{len(projects)} repositories, {len(chosen):,} memories of theirs among {among:,}"]
+    if further:
+        notes.append(f"errors as noted: {len(quoting)} further repositories, {len(noted):,} memories")
     document = {"benchmark": "cues", "machine": about, "half": options.half, "moments": figures}
     common.report("cues", document, HEADERS, rows, options=options, notes=notes)
 

@@ -17,7 +17,7 @@ MOST_LINES = 4
 MAX_LINE = 400
 
 RARE = 3.0
-"""Weight of a code, of an exception of one program, and of an identifier."""
+"""Weight of a code, of an exception of one program, of an identifier, and of what an error is about."""
 
 PLAIN, COMMON = 1.0, 0.25
 """Weight of a word, and of one that is in the errors of all programs."""
@@ -27,6 +27,9 @@ LEAST = 2.25
 
 Two of its weight must be in words that are not common to all programs, however many of these it has.
 """
+
+FAINT_WORDS = 4
+"""Minimum words of a line that is known again only word for word."""
 
 MESSAGE = 0.5
 """Minimum share of the weight beside the rare names: one name is in many errors."""
@@ -60,6 +63,12 @@ _VARIABLE = re.compile(
 )
 _CODE = re.compile(r"ERR_[A-Z_]+|E[A-Z]{4,}|[A-Z]{1,6}\d{3,6}|[A-Z][A-Z_]{5,}")
 _TYPE = re.compile(r"(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Failure|Fault|Panic)")
+_NAMED = re.compile(
+    r"(?<!\w)['\"\u2018]([A-Za-z]{3,60})['\"\u2019](?!\w)"
+    r"|(?:^|[\s:])([A-Za-z]{3,40}): (?:command )?not found$"
+)
+"""The one thing that an error is about: in quotation marks, or the command that is not there."""
+
 _TOKEN = re.compile(r"[A-Za-z_$][\w$]*(?:[.:-]{1,2}[A-Za-z_$][\w$]*)*")
 
 _EVERYWHERE = frozenset(
@@ -114,6 +123,12 @@ class ErrorLine:
         return self.weight >= LEAST and own >= 2 * PLAIN
 
     @property
+    def is_faint(self) -> bool:
+        """Whether it says too little by its words, and may be known again by all of them in their order."""
+        own = any(weight > COMMON for weight in self.weights.values())
+        return not self.is_telling and own and len(self.weights) >= FAINT_WORDS
+
+    @property
     def rare(self) -> frozenset[str]:
         """Its codes, exceptions of one program, and identifiers."""
         return frozenset(word for word, weight in self.weights.items() if weight >= RARE)
@@ -121,6 +136,10 @@ class ErrorLine:
     def share_in(self, words: frozenset[str]) -> float:
         """Return the share (0..1) of its weight that is in a set of `text_words`."""
         return self._weight_in(words) / (self.weight or 1.0)
+
+    def is_quoted(self, text: str) -> bool:
+        """Tell whether a text has its words in their order, with nothing between them."""
+        return phrase_of(self.search) in phrase_of(text)
 
     def is_in(self, words: frozenset[str], *, least: float) -> bool:
         """Tell whether a set of `text_words` has its rare names, its message, and this share of it."""
@@ -141,7 +160,7 @@ class ErrorLine:
 def error_lines(output: str) -> list[ErrorLine]:
     """Return the lines of an output that name an error, most telling first.
 
-    Lines that say too little to be known again are left out.
+    Lines that say too little to be known again, even word for word, are left out.
     """
     found: dict[str, ErrorLine] = {}
     lines = [line for raw in output.splitlines() if (line := _ESCAPES.sub("", raw).strip())]
@@ -151,8 +170,11 @@ def error_lines(output: str) -> list[ErrorLine]:
         if _NO_ERROR.search(line):
             continue
         made = error_line(line)
-        if made.is_telling:
+        if made.is_telling or made.is_faint:
             found.setdefault(made.key, made)
+    # What says little is often the last line of any failure, such as "recipe failed".
+    if any(one.is_telling for one in found.values()):
+        found = {key: one for key, one in found.items() if one.is_telling}
     # Of equal weight the last one: a cause stands at the end of what it caused.
     return sorted(found.values(), key=lambda one: -min(one.weight, 2 * LEAST))[:MOST_LINES]
 
@@ -163,7 +185,15 @@ def error_line(line: str) -> ErrorLine:
     weights: dict[str, float] = {}
     for word, weight in _weighted(plain):
         weights[word] = max(weight, weights.get(word, 0.0))
+    for named in _NAMED.finditer(plain.strip()):
+        words = map(stem, fold_words(named[1] or named[2]))
+        weights.update((word, RARE) for word in words if word in weights and word not in _COMMON_WORDS)
     return ErrorLine(line, " ".join(plain.split()), weights)
+
+
+def phrase_of(text: str) -> str:
+    """Return the words of a text in their order, in lower case."""
+    return f" {' '.join(_TOKEN.findall(text.lower()))} "
 
 
 def text_words(text: str) -> frozenset[str]:

@@ -415,7 +415,9 @@ def _texts_like(lookup: Lookup, error: ErrorLine) -> list[tuple[Memory, list[Spa
         memory = memories.get(hit.memory_id)
         if memory is not None and hit.chunk_id in rows and _may_tell(lookup, memory):
             chunk = chunk_from(memory, rows[hit.chunk_id][1])
-            if all(name in chunk.text for name in error.rare):
+            said = chunk.text.lower()
+            # The last letter of a stem is not always that of its word.
+            if all(name[:-1].lower() in said for name in error.rare):
                 spans.setdefault(memory.id, []).append((chunk.start, chunk.end))
     return [(memories[key], chunks) for key, chunks in spans.items()]
 
@@ -427,6 +429,8 @@ def _same_error(memory: Memory, chunks: Sequence[Span], error: ErrorLine) -> tup
     for start, end in _atoms_within(text, chunks):
         words = text_words(text[start:end])
         share = error.share_in(words)
+        if error.is_faint and not error.is_quoted(text[start:end]):
+            continue
         if share > best and error.is_in(words, least=SAME_ERROR):
             best, place = share, (start, end)
     if not best:

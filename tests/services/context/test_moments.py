@@ -158,6 +158,21 @@ def test_an_error_brings_its_fix_and_another_error_with_the_same_name_does_not(p
         assert shown(told(place, "failure", other, session=other)) == []
 
 
+@pytest.mark.parametrize(
+    ("line", "other"),
+    [
+        ("ModuleNotFoundError: No module named 'moorings'", "ModuleNotFoundError: No module named 'cranes'"),
+        ("/bin/sh: moorctl: command not found", "/bin/sh: cranectl: command not found"),
+        ("Error: Harbour connection failed: Connection refused", "Error: Harbour connection timed out"),
+    ],
+)
+def test_an_error_is_known_again_by_the_one_thing_it_names_or_word_for_word(place, line, other):
+    memory, _ = place
+    fix = stored(memory, "fix", f"`{line}`: fixed by a mooring in the lock file of the harbour's connection.")
+    assert shown(told(place, "failure", f"Exit code 1\n{line}\n")) == [fix]
+    assert shown(told(place, "failure", f"Exit code 1\n{other}\n", session="other")) == []
+
+
 def test_what_a_task_runner_says_of_every_failure_is_no_error_to_know_again(place):
     memory, _ = place
     for line in (

@@ -387,7 +387,7 @@ def test_the_decision_of_a_record_is_told_in_other_languages(heading, said, stat
             f"以下の内容とすることを示す\uff1a\n\n**{text[:6]}**{text[6:]}\n",
         )
     lines = json.loads(ragmem("setup", "--yes", "--json", "--no-connect").stdout)["answer"]["lines"]
-    assert [line["text"] for line in lines] == [said]
+    assert [line["text"].removeprefix("ADR 0: ") for line in lines] == [said]
 
 
 def test_an_approach_that_was_left_is_no_decision(home, ragmem):

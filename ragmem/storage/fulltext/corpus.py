@@ -12,7 +12,7 @@ from ragmem.frozen import dataclass
 from ragmem.ports.principal import Principal, confined_member
 from ragmem.storage.fulltext.lexicon import dead_flags
 from ragmem.storage.fulltext.segments import Array, Header, damage_error, header_of, read_block
-from ragmem.storage.sql.batches import PARAMETERS, batches
+from ragmem.storage.sql.batches import PARAMETERS, batches, padded
 from ragmem.storage.sql.database import Connection, Database, select_in
 
 MOST_KEPT = 4_000_000
@@ -309,7 +309,7 @@ def identities_of(
     memories = corpus.memory_of[unknown]
     positions = (np.asarray(unknown, dtype=np.int64) - corpus.firsts[memories]).tolist()
     keys = dict(zip(zip(corpus.numbers[memories].tolist(), positions, strict=True), unknown, strict=True))
-    for batch in batches(keys, PARAMETERS // 2):
+    for batch in map(padded, batches(keys, PARAMETERS // 2)):
         given = ",".join(["(?,?)"] * len(batch))
         for memory, position, chunk, identifier in connection.execute(
             f"WITH given (memory, position) AS (VALUES {given})"

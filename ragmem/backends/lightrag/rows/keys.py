@@ -5,6 +5,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 
+import orjson
+
 from ragmem.storage.sql.batches import PARAMETERS, batches
 
 SPACE = "(SELECT n FROM store_spaces WHERE name = ?)"
@@ -24,6 +26,15 @@ def values_table(rows: Sequence[object]) -> str:
     """Return a table of parameters, `(VALUES (?), ...)`; its columns are column1 and, for pairs, column2."""
     row = "(?, ?)" if isinstance(rows[0], tuple) else "(?)"
     return f"(VALUES {', '.join([row] * len(rows))})"
+
+
+LISTED = "json_each(?)"
+"""A table of any number of values, from the text that `listed` makes: one statement, prepared once."""
+
+
+def listed(values: Iterable[str | int]) -> str:
+    """Return the values for the table `LISTED`."""
+    return orjson.dumps(list(values)).decode()
 
 
 def make_space(connection: sqlite3.Connection, workspace: str) -> int:

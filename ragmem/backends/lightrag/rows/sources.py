@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ragmem.backends.lightrag.rows import keys
-from ragmem.backends.lightrag.rows.keys import SPACE, values_table
+from ragmem.backends.lightrag.rows.keys import LISTED, SPACE, listed
 from ragmem.backends.lightrag.rows.names import SEPARATOR
-from ragmem.storage.sql.batches import batches, marks
+from ragmem.storage.sql.batches import batches, marks, padded
 
 ENTITY_CHUNKS = "entity_chunks"
 RELATION_CHUNKS = "relation_chunks"
@@ -35,16 +35,15 @@ def newest(
     """Return the newest chunks of entities (or relations), oldest first, all by their numbers."""
     table, column = _TABLES[namespace]
     found: dict[int, list[int]] = {}
-    for part in batches(dict.fromkeys(numbers)):
-        for number, chunk in connection.execute(
-            # One search of the index for each key, which reads `limit` rows however many there are.
-            f"SELECT wanted.column1, source.chunk FROM {values_table(part)} AS wanted"
-            f" CROSS JOIN {table} AS source ON source.{column} = wanted.column1 AND source.chunk IN"
-            f" (SELECT chunk FROM {table} WHERE {column} = wanted.column1 ORDER BY chunk DESC LIMIT ?)"
-            " ORDER BY source.chunk",
-            (*part, limit),
-        ):
-            found.setdefault(number, []).append(chunk)
+    for number, chunk in connection.execute(
+        # One search of the index for each key, which reads `limit` rows however many there are.
+        f"SELECT wanted.value, source.chunk FROM {LISTED} AS wanted"
+        f" CROSS JOIN {table} AS source ON source.{column} = wanted.value AND source.chunk IN"
+        f" (SELECT chunk FROM {table} WHERE {column} = wanted.value ORDER BY chunk DESC LIMIT ?)"
+        " ORDER BY source.chunk",
+        (listed(dict.fromkeys(numbers)), limit),
+    ):
+        found.setdefault(number, []).append(chunk)
     return found
 
 
@@ -60,7 +59,7 @@ def newest_chunks_of(
 def chunk_ids(connection: sqlite3.Connection, chunks: Mapping[int, Sequence[int]]) -> dict[int, list[str]]:
     """Return the same lists with the ids of the chunks."""
     ids: dict[int, str] = {}
-    for part in batches({chunk for some in chunks.values() for chunk in some}):
+    for part in map(padded, batches({chunk for some in chunks.values() for chunk in some})):
         ids.update(
             connection.execute(f"SELECT n, id FROM store_chunks WHERE n IN ({marks(part)})", part).fetchall()
         )

@@ -41,6 +41,34 @@ class _Thread:
     """An object that lives as long as its thread."""
 
 
+class _Snapshot:
+    """The context of `SQLiteDatabase.read`: no generator, because a question enters it some fifty times."""
+
+    __slots__ = ("_connection", "_database", "_joins")
+
+    def __init__(self, database: "SQLiteDatabase") -> None:
+        self._database = database
+
+    def __enter__(self) -> sqlite3.Connection:
+        connection = self._connection = self._database.connection()
+        self._joins = connection.in_transaction
+        if not self._joins:
+            try:
+                connection.execute("BEGIN")
+            except sqlite3.Error as error:
+                raise translate(error, self._database.path) from error
+        return connection
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        try:
+            if not self._joins and self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+        except sqlite3.Error as failed:
+            raise translate(failed, self._database.path) from failed
+        if isinstance(error, sqlite3.Error):
+            raise translate(error, self._database.path) from error
+
+
 class SQLiteDatabase(Queries):
     """The connections of one process to one home's database.
 
@@ -183,22 +211,9 @@ class SQLiteDatabase(Queries):
             self.close()
             self._only_read = False
 
-    @contextmanager
-    def read(self) -> Iterator[sqlite3.Connection]:
+    def read(self) -> AbstractContextManager[sqlite3.Connection]:
         """Give a connection that sees one consistent snapshot; within write() it sees the transaction."""
-        connection = self.connection()
-        try:
-            if _active(connection):
-                yield connection
-                return
-            connection.execute("BEGIN")
-            try:
-                yield connection
-            finally:
-                if _active(connection):
-                    connection.execute("ROLLBACK")
-        except sqlite3.Error as error:
-            raise translate(error, self.path) from error
+        return _Snapshot(self)
 
     @contextmanager
     def write(self, *, patience: float | None = None) -> Iterator[sqlite3.Connection]:

@@ -8,7 +8,7 @@ best chunks and have words of the question that this one lacks. For a question w
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 
 from ragmem.domain.model import Hit
 from ragmem.domain.retrieval.hops import capitalized_names, rest_of
@@ -16,7 +16,7 @@ from ragmem.domain.text.words import stem, words_of
 from ragmem.ports import Store
 from ragmem.storage.fulltext.terms import STOP_WORDS, LexicalHits
 from ragmem.storage.home.catalog import Catalog
-from ragmem.storage.memories.passages import Passage, passages
+from ragmem.storage.memories.memories import Passage
 from ragmem.storage.names.spellings import spellings
 
 FIRST = 3
@@ -77,6 +77,11 @@ NEARER, LINKED = 1.8, 0.27
 """Score per cosine by which a chunk is nearer to the question with the name than to the question as it was
 asked, and for the strongest link. Fitted as the ranking's weights are; each of two sets of such questions
 gives nearly the same on its own."""
+
+
+@cache
+def _empty_words() -> frozenset[str]:
+    return frozenset(map(stem, STOP_WORDS))
 
 
 class _Name:
@@ -151,7 +156,7 @@ def graph_list(
     every = sum(1 << n for n, share in enumerate(words.frequencies.values()) if share)
     lacking = {chunk: every & ~has for chunk, has in words.having.items()}
     first = [hit for hit in _best_per_memory(seeds, lacking) if lacking[hit.chunk_id]]
-    starts = passages(catalog.database, [hit.chunk_id for hit in first])
+    starts = catalog.memories.passages([hit.chunk_id for hit in first])
     named = _new_names(catalog, store, question, [starts[hit.chunk_id] for hit in first])
     if not any(named.values()):
         return []
@@ -164,7 +169,7 @@ def graph_list(
     for hit in first:
         sought |= lacking[hit.chunk_id]
     adding = [chunk for chunk in (*pool, *beyond) if having.get(chunk, 0) & sought]
-    read = {key: _PassageText(passage) for key, passage in passages(catalog.database, adding).items()}
+    read = {key: _PassageText(passage) for key, passage in catalog.memories.passages(adding).items()}
     best = max(seeds[0].score, 0.0)
     found: dict[str, float] = {}
     for hit in first:
@@ -210,11 +215,11 @@ def hop_list(
     every = (1 << len(words.frequencies)) - 1
     lacking = {chunk: every & ~has for chunk, has in words.having.items()}
     first = [hit for hit in _best_per_memory(seeds, lacking, HOP_STARTS) if lacking[hit.chunk_id]]
-    starts = passages(catalog.database, [hit.chunk_id for hit in first])
+    starts = catalog.memories.passages([hit.chunk_id for hit in first])
     named = _names_of_texts(catalog, question, starts, _new_names(catalog, store, question, starts.values()))
     rarest = sorted((name for names in named.values() for name in names), key=lambda name: len(name.chunks))
     chunks = list(dict.fromkeys(chunk for name in rarest for chunk in name.chunks))[:HOP_CHUNKS]
-    read = {key: _PassageText(passage) for key, passage in passages(catalog.database, chunks).items()}
+    read = {key: _PassageText(passage) for key, passage in catalog.memories.passages(chunks).items()}
     having = words.find_words(read)
     best = max(seeds[0].score, 0.0)
     hops: list[tuple[float, Hit, _Name, dict[str, float]]] = []
@@ -260,7 +265,7 @@ def _names_of_texts(
     """Return start -> the names that other chunks may have: those of the graph, and those of its text."""
     from ragmem.storage.fulltext.name_search import find_chunks_by_names  # noqa: PLC0415 - numpy
 
-    asked = {*words_of(question), *map(stem, STOP_WORDS)}
+    asked = {*words_of(question), *_empty_words()}
     spelt: dict[str, dict[str, str]] = {}
     for key, begun in starts.items():
         spelt[key] = {name.flat: name.entity for name in named[key]}
@@ -300,7 +305,7 @@ def _new_names(
     catalog: Catalog, store: Store, question: str, starts: Collection[Passage]
 ) -> dict[str, list[_Name]]:
     """Return start -> the names in it that are not in the question, in any of their spellings."""
-    asked = {*words_of(question), *map(stem, STOP_WORDS)}
+    asked = {*words_of(question), *_empty_words()}
     named: dict[str, list[_Name]] = {start.chunk_id: [] for start in starts}
     for project in dict.fromkeys(start.project for start in starts):
         chunks = [start.chunk_id for start in starts if start.project == project]

@@ -101,8 +101,10 @@ def ask(
     near = None if notes else _nearest(search, open_store, breaker, notes)
     wide = max(question.limit, assistance.read_with if assistance.rerank else 0)
     with catalog.database.read():
-        found = None
+        catalog, found = catalog.for_question(), None
+        search = replace(search, catalog=catalog)
         if near is not None:
+            near = replace(near, search=replace(near.search, catalog=catalog))
             try:
                 with breaker.guard():
                     found = retrieve(

@@ -33,7 +33,7 @@ from ragmem.services.retrieval.supersessions import add_previous_versions
 from ragmem.services.retrieval.validity import prefer_valid
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.sql.batches import batches
-from ragmem.storage.sql.rows import Outline, chunk_from
+from ragmem.storage.sql.rows import Outline
 
 COLLAPSE_DEPTH = 3
 """Factor by which more memories are read than the limit, because some of them say the same."""
@@ -342,13 +342,8 @@ def _further_chunks(
         match.memory.id: candidate.also if (candidate := candidates[match.memory.id]) else ()
         for match in matches
     }
-    rows = catalog.memories.chunks_by_id(key for some in keys.values() for key in some)
-    return {
-        match.memory.id: tuple(
-            chunk_from(match.memory, rows[key][1]) for key in keys[match.memory.id] if key in rows
-        )
-        for match in matches
-    }
+    chunks = catalog.memories.some_chunks(key for some in keys.values() for key in some)
+    return {memory: tuple(chunks[key] for key in some if key in chunks) for memory, some in keys.items()}
 
 
 def _all_terms(match: Match, candidate: Candidate | None, found: CandidateSet) -> dict[str, float]:
@@ -380,15 +375,14 @@ def _above_floor(
 ) -> list[Match]:
     """Return the matches above the floor, with their texts and the terms of their scores."""
     memories = catalog.memories.get(item.memory_id for item in leading)
-    rows = catalog.memories.chunks_by_id(item.chunk_id for item in leading)
+    chunks = catalog.memories.some_chunks(item.chunk_id for item in leading)
     query = found.query
     near = Proximity(found.frequencies) if query.is_interrogative or query.pasted_error else None
     matches = []
     for item in leading:
-        if item.memory_id not in memories or item.chunk_id not in rows:
+        if item.memory_id not in memories or item.chunk_id not in chunks:
             continue
-        memory, candidate = memories[item.memory_id], item.candidate
-        chunk = chunk_from(memory, rows[item.chunk_id][1])
+        memory, chunk, candidate = memories[item.memory_id], chunks[item.chunk_id], item.candidate
         together = near.of(f"{memory.title}\n{chunk.heading}\n{chunk.text}") if near is not None else None
         relevance, told = _reread(item, chunk.text, found, formula.policy, together)
         weight = by_importance(memory.metadata) if memory.source == RECORDS else 0.0

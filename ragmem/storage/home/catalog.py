@@ -1,5 +1,6 @@
 """The catalog of one home: its parts around one database."""
 
+from copy import copy
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -23,9 +24,11 @@ from ragmem.storage.lifecycle.gc_runs import GcRuns
 from ragmem.storage.lifecycle.lifecycle_state import Lives
 from ragmem.storage.lifecycle.supersessions import Supersessions
 from ragmem.storage.memories.files import Files
+from ragmem.storage.memories.identity_map import IdentityMap, KeptRows
 from ragmem.storage.memories.memories import Memories
 from ragmem.storage.memories.overview import Overview
 from ragmem.storage.memories.projects import Projects
+from ragmem.storage.memories.read_cache import ReadCache
 from ragmem.storage.memories.rules import Rules
 from ragmem.storage.names.names import EntityNames
 from ragmem.storage.sql.database import Database
@@ -49,6 +52,7 @@ class Catalog:
         self.redactor = redactor
         self.announce: Announce = silent
         self.memories = Memories(self.database)
+        self._kept = ReadCache(self.database, KeptRows)
         self.overview = Overview(self.database)
         self.files = Files(self.database)
         self.projects = Projects(self.database)
@@ -77,6 +81,17 @@ class Catalog:
         from ragmem.storage.sharing.shared_records import SharedRecords  # noqa: PLC0415 - no question needs it
 
         return SharedRecords(self.database)
+
+    def for_question(self) -> Self:
+        """Return the same catalog for one transaction, which reads no memory that is known already."""
+        kept = KeptRows()
+        # A team's server would keep the rows once for each member, and what is not committed may never be.
+        if self.database.dialect == "sqlite" and not self.database.is_writing:
+            kept = self._kept.value()
+            kept.shorten()
+        known = copy(self)
+        known.memories = IdentityMap(self.database, kept)
+        return known
 
     @classmethod
     def at(cls, home: Path, redactor: Redactor = DEFAULT, *, busy_timeout: float = BUSY_TIMEOUT) -> Self:

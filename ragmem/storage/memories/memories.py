@@ -53,6 +53,10 @@ _UPSERT = (
 )
 
 
+ChunkRow = tuple[str, int, str, int, int]
+"""Id, position, heading, beginning and end of a chunk."""
+
+
 class Place(NamedTuple):
     """The source, the scope and the uri of a memory, of which its id is made."""
 
@@ -60,6 +64,18 @@ class Place(NamedTuple):
     project: str
     spec: str
     uri: str
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A chunk with its text and headings, and the title and project of its memory."""
+
+    chunk_id: str
+    memory_id: str
+    project: str
+    title: str
+    heading: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,16 +336,27 @@ class Memories:
         )
         return tuple(chunk_from(memory, row) for row in rows)
 
-    def chunks_by_id(self, ids: Iterable[str]) -> dict[str, tuple[str, tuple[str, int, str, int, int]]]:
+    def chunks_by_id(self, ids: Iterable[str]) -> dict[str, tuple[str, ChunkRow]]:
         """Return chunk id -> (memory id, row for `chunk_from`) of those that exist."""
-        found: dict[str, tuple[str, tuple[str, int, str, int, int]]] = {}
-        for memory_id, *row in self._database.select_in(
-            "SELECT m.id, c.id, c.position, c.heading, c.begin_at, c.end_at FROM chunks c"
+        rows = self._database.select_in(
+            "SELECT c.id, c.position, c.heading, c.begin_at, c.end_at, m.id FROM chunks c"
             " JOIN memories m ON m.n = c.memory WHERE c.id IN ({})",
             ids,
-        ):
-            found[row[0]] = (memory_id, (row[0], row[1], row[2], row[3], row[4]))
-        return found
+        )
+        return {row[0]: (row[5], row[:5]) for row in rows}
+
+    def some_chunks(self, ids: Iterable[str]) -> dict[str, Chunk]:
+        """Return those of the chunks that exist, by id, with their texts."""
+        rows = self.chunks_by_id(ids)
+        # Not by substr in SQL, which takes longer than reading the whole text.
+        memories = self.get({memory for memory, _ in rows.values()})
+        return {key: chunk_from(memories[memory], row) for key, (memory, row) in rows.items()}
+
+    def passages(self, chunk_ids: Iterable[str]) -> dict[str, Passage]:
+        """Return those of the chunks that exist, by id, with what their memories say of them."""
+        chunks = self.some_chunks(dict.fromkeys(chunk_ids))
+        memories = self.get({chunk.memory_id for chunk in chunks.values()})
+        return {key: _passage(memories[chunk.memory_id], chunk) for key, chunk in chunks.items()}
 
     def openings(self, ids: Iterable[str]) -> dict[str, str]:
         """Return memory id -> the id of its first chunk, of those that have one."""
@@ -409,6 +436,10 @@ class Memories:
                     )
                 }
             return {identifier for (identifier,) in connection.execute("SELECT id FROM memories")}
+
+
+def _passage(memory: Memory, chunk: Chunk) -> Passage:
+    return Passage(chunk.id, memory.id, memory.scope.project, memory.title, chunk.heading, chunk.text)
 
 
 def words_of(memory: Memory, chunks: Sequence[Chunk]) -> list[Analysed]:

@@ -203,16 +203,15 @@ class LightRAGStore:
         embedder = self._models.embedder
         while True:
             vector = self._questions.embed(embedder, query)
-            try:
-                with self._database.read():
+            with self._database.read():
+                answering = self._models.embedder
+                try:
                     hits = self._index.search(
                         names.CHUNKS, embedder.model_id, vector, limit=limit, workspaces=projects
                     )
-            except BackendError:
-                if embedder.model_id == self._models.embedder.model_id:
-                    raise
-                hits = []
-            answering = self._models.embedder
+                except BackendError:
+                    if embedder.model_id == answering.model_id:
+                        raise
             if answering.model_id == embedder.model_id:
                 break
             embedder = answering  # another model took over meanwhile, and the old vectors will be removed
@@ -422,10 +421,7 @@ class LightRAGStore:
 
 
 def _hits(found: Sequence[VectorHit]) -> list[Hit]:
-    return [
-        Hit(chunk_id=hit.id, memory_id=hit.subject, rank=rank, score=hit.score)
-        for rank, hit in enumerate(found, start=1)
-    ]
+    return [Hit(hit.id, hit.subject, rank, hit.score) for rank, hit in enumerate(found, start=1)]
 
 
 def open_read_only(model_id: str, database: SQLiteDatabase) -> LightRAGStore:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import field
+from functools import lru_cache
 from typing import Any
 
 import orjson
@@ -59,6 +60,7 @@ class ModelRecords:
             meta.put(connection, key, orjson.dumps(content).decode())
 
 
+@lru_cache(maxsize=4)  # a question reads the same one several times
 def _record_in(text: str) -> ModelRecord | None:
     """Parse a record; return None for an invalid one, since the vectors identify their model as well."""
     try:

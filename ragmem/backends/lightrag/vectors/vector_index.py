@@ -86,6 +86,10 @@ class _Query:
     workspaces: Collection[str] | None
     minimum: float
 
+    def is_in(self, workspace: str) -> bool:
+        """Tell whether a workspace is searched."""
+        return self.workspaces is None or workspace in self.workspaces
+
 
 @dataclass(slots=True)
 class _View:
@@ -236,12 +240,16 @@ class VectorIndex:
             if len(segments) > 1:
                 # Rounded, as in `scores`: of equal vectors the oldest comes first.
                 found = sorted(found, key=lambda pair: (-round(pair[0], 6), pair[1]))[:count]
-            near = {seq: score for score, seq in found if score >= wanted.minimum}
-            hits = self._look_up(view.known, group, wanted.query, near, checked=checked)
-            if hits is None:
-                return None
-            if wanted.workspaces is not None:
-                hits = [hit for hit in hits if hit.workspace in wanted.workspaces]
+            hits: list[VectorHit] = []
+            # The reserve is read only where rows before it are gone.
+            for part in batches((pair for pair in found if pair[0] >= wanted.minimum), wanted.limit):
+                near = {seq: score for score, seq in part}
+                there = self._look_up(view.known, group, wanted.query, near, checked=checked)
+                if there is None:
+                    return None
+                hits += [hit for hit in there if wanted.is_in(hit.workspace)]
+                if len(hits) >= wanted.limit:
+                    break
             exhausted = len(found) < count or count >= total or found[-1][0] < wanted.minimum
             if len(hits) >= wanted.limit or exhausted:
                 return hits

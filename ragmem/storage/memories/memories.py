@@ -1,6 +1,7 @@
 """The memories of the catalog: accept, look up, count, remove."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import os
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import chain
 from typing import NamedTuple
@@ -16,6 +17,7 @@ from ragmem.storage.lifecycle.connections import compare_again
 from ragmem.storage.lifecycle.forgotten_texts import unmark_forgotten
 from ragmem.storage.lifecycle.supersessions import forget_former_text
 from ragmem.storage.memories import edits
+from ragmem.storage.sql import meta
 from ragmem.storage.sql.batches import batches, marks
 from ragmem.storage.sql.database import Connection, Database, select_in
 from ragmem.storage.sql.rows import (
@@ -41,6 +43,9 @@ DEFERRED_SOURCES = ("transcripts",)
 
 BACKLOG = 200
 """Pending memories from which on other operations leave all of them to a seed or to the warm process."""
+
+_REDATED = "redated"
+"""The key of a mark that is new after each change of a date without one of the text."""
 
 _UPDATE = ", ".join(
     f"{column} = excluded.{column}"
@@ -172,6 +177,7 @@ class Memories:
                 "UPDATE memories SET event_at = ? WHERE id = ?",
                 [(to_stamp(moment), identifier) for identifier, moment in moments.items()],
             )
+            meta.put(connection, _REDATED, os.urandom(8).hex())
 
     def remove(self, ids: Iterable[str]) -> int:
         """Remove memories with their chunks and full text for good; return how many there were."""
@@ -440,6 +446,12 @@ class Memories:
 
 def _passage(memory: Memory, chunk: Chunk) -> Passage:
     return Passage(chunk.id, memory.id, memory.scope.project, memory.title, chunk.heading, chunk.text)
+
+
+def texts_state(connection: Connection) -> Hashable:
+    """Return what changes when a memory comes, goes, or changes in anything but its state and its recalls."""
+    rows = connection.execute("SELECT token, dead FROM lexicon_segments ORDER BY last").fetchall()
+    return meta.get(connection, _REDATED), tuple((token, bytes(dead)) for token, dead in rows)
 
 
 def words_of(memory: Memory, chunks: Sequence[Chunk]) -> list[Analysed]:

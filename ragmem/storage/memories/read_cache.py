@@ -3,7 +3,8 @@
 import sqlite3
 import threading
 from collections.abc import Callable, Hashable
-from typing import Generic, Protocol, TypeVar, cast
+from types import SimpleNamespace
+from typing import Any, Generic, Protocol, TypeVar, cast
 
 from ragmem.ports.principal import Principal, current_principal
 from ragmem.storage.sql.database import Connection, Database
@@ -26,29 +27,39 @@ class ReadCache(Generic[_T]):
     """A cached read, repeated after this or another process commits; safe to use from several threads.
 
     Each thread has its own values, because SQLite reports the writes of others per connection. PostgreSQL
-    names its snapshots: two of one name see the same rows.
+    names its snapshots: two of one name see the same rows. With a `state` that tells the same to each
+    connection, all threads share the values, which outlive the writes that leave it as it is.
     """
 
-    def __init__(self, database: Database, read: Callable[[], _T]) -> None:
+    def __init__(
+        self,
+        database: Database,
+        read: Callable[[], _T],
+        *,
+        state: Callable[[Connection], Hashable] | None = None,
+    ) -> None:
+        """Repeat `read` when `state` has changed; None: when anything was written."""
         self._database = database
         self._read = read
-        self._local = threading.local()
+        self._state = state or _state_of
+        self._local: Any = threading.local() if state is None else SimpleNamespace()
 
     def value(self) -> _T:
         """Return the value; the read sees one snapshot and must not write. Within a write nothing is kept."""
         with self._database.read() as connection:
-            seen = _state_of(connection)
+            seen = self._state(connection)
             if seen is None:
                 return self._read()
             held: dict[Principal | None, tuple[Hashable, _T]] | None = getattr(self._local, "held", None)
             if held is None:
                 held = self._local.held = {}
             member = current_principal.get()
-            if member not in held or held[member][0] != seen:
+            known = held.get(member)
+            if known is None or known[0] != seen:
                 if len(held) >= MOST_MEMBERS:
                     held.clear()
-                held[member] = (seen, self._read())
-            return held[member][1]
+                known = held[member] = (seen, self._read())
+            return known[1]
 
 
 def _state_of(connection: Connection) -> Hashable:

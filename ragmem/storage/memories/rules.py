@@ -1,10 +1,11 @@
-"""The rules of the memories with their scopes, read once for each state of the database."""
+"""The rules of the memories with their scopes, read once for each state of their texts."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ragmem.domain.model import EPISODES, UNASSIGNED
 from ragmem.frozen import dataclass
+from ragmem.storage.memories.memories import texts_state
 from ragmem.storage.memories.read_cache import ReadCache
 from ragmem.storage.sql.batches import marks
 from ragmem.storage.sql.database import Database
@@ -56,7 +57,9 @@ class Rules:
         if key not in self._caches:
             if len(self._caches) >= MOST_CACHES:
                 self._caches.clear()
-            self._caches[key] = ReadCache(self._database, lambda: self._read(key))
+            # Each prompt is written to the sessions, which changes no rule; but members see different texts.
+            state = texts_state if self._database.dialect == "sqlite" else None
+            self._caches[key] = ReadCache(self._database, lambda: self._read(key), state=state)
         return self._caches[key].value()
 
     def chunk_at(self, rule: Rule) -> str:

@@ -1,5 +1,6 @@
 """Rules that apply to what a question sets out to do: found without its words, where that is sure."""
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -84,6 +85,31 @@ def test_a_new_rule_is_known_at_once_and_a_forgotten_one_is_not(memory):
     assert [rule.memory_id for rule in memory.catalog.rules.of(None)] == [old, new]
     memory.catalog.memories.remove([old])
     assert [rule.memory_id for rule in memory.catalog.rules.of(None)] == [new]
+
+
+def test_a_rule_with_another_date_takes_its_place(memory):
+    [old, new] = [*store(memory, RULE, days=1), *store(memory, "Never release on a Friday.")]
+    assert [rule.memory_id for rule in memory.catalog.rules.of(None)] == [new, old]
+    memory.catalog.memories.redate({old: NOW + timedelta(days=1)})
+    assert [rule.memory_id for rule in memory.catalog.rules.of(None)] == [old, new]
+
+
+def test_what_a_session_was_shown_makes_no_rule_be_read_again(memory, monkeypatch):
+    store(memory, RULE)
+    rules = memory.catalog.rules
+    first = rules.of(None)
+    memory.catalog.sessions.keep("session", project="user", topic=None, shown=["a"], now=NOW)
+    monkeypatch.delattr(type(rules), "_read")
+    assert rules.of(None) == first
+
+
+def test_all_threads_share_the_rules(memory, monkeypatch):
+    store(memory, RULE)
+    rules = memory.catalog.rules
+    first = rules.of(None)
+    monkeypatch.delattr(type(rules), "_read")
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(rules.of, None).result() == first
 
 
 def test_of_a_long_text_the_chunk_with_the_rule_is_shown(memory):

@@ -527,7 +527,7 @@ def _keep(
         redactor=tools.catalog.redactor,
     )
     try:
-        with catalog.database.write(patience=PATIENCE):
+        with catalog.database.write(patience=PATIENCE, note=True):
             given = catalog.sessions.keep(
                 state.id,
                 project=state.asked.project,

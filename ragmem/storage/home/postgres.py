@@ -175,8 +175,16 @@ class PostgresDatabase(Queries):
         with self._transaction("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", writing=False) as begun:
             yield begun.connection
 
+    def epoch(self) -> int | None:
+        """Return None: snapshots have names, which tell of each write."""
+        return None
+
+    def first_epoch(self) -> int | None:
+        """Return None: see `epoch`."""
+        return None
+
     @contextmanager
-    def write(self, *, patience: float | None = None) -> Iterator[PostgresConnection]:
+    def write(self, *, patience: float | None = None, note: bool = False) -> Iterator[PostgresConnection]:  # noqa: ARG002
         """Give the connection inside the one write transaction; a nested call joins the outer one.
 
         Commits when the block ends, rolls back when it raises; a lost connection rolls back as well. Raises

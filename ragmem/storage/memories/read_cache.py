@@ -4,7 +4,7 @@ import sqlite3
 import threading
 from collections.abc import Callable, Hashable
 from types import SimpleNamespace
-from typing import Any, Generic, Protocol, TypeVar, cast
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar, cast
 
 from ragmem.ports.principal import Principal, current_principal
 from ragmem.storage.sql.database import Connection, Database
@@ -21,6 +21,14 @@ class _Snapshots(Protocol):
     def snapshot(self) -> str | None:
         """Return the name; None within a write."""
         ...
+
+
+class _Known(NamedTuple, Generic[_T]):
+    """A value, the state of the connection that read it, and the epoch before its transaction."""
+
+    state: Hashable
+    epoch: int | None
+    value: _T
 
 
 class ReadCache(Generic[_T]):
@@ -50,16 +58,23 @@ class ReadCache(Generic[_T]):
             seen = self._state(connection)
             if seen is None:
                 return self._read()
-            held: dict[Principal | None, tuple[Hashable, _T]] | None = getattr(self._local, "held", None)
+            held: dict[Principal | None, _Known[_T]] | None = getattr(self._local, "held", None)
             if held is None:
                 held = self._local.held = {}
             member = current_principal.get()
             known = held.get(member)
-            if known is None or known[0] != seen:
-                if len(held) >= MOST_MEMBERS:
-                    held.clear()
-                known = held[member] = (seen, self._read())
-            return known[1]
+            if known is not None and known.state == seen:
+                return known.value
+            if known is not None and known.epoch is not None and known.epoch == self._database.epoch():
+                # Only notes were written, such as what a session was shown.
+                held[member] = known._replace(state=seen)
+                return known.value
+            if len(held) >= MOST_MEMBERS:
+                held.clear()
+            # Not for the first value: most processes read it once.
+            epoch = None if known is None else self._database.first_epoch()
+            held[member] = _Known(seen, epoch, value := self._read())
+            return value
 
 
 def _state_of(connection: Connection) -> Hashable:

@@ -153,8 +153,20 @@ class Database(Queries, Protocol):
         """
         ...
 
-    def write(self, *, patience: float | None = None) -> AbstractContextManager[Connection]:
+    def epoch(self) -> int | None:
+        """Return what is the same as long as nothing but notes is committed; None where nothing tells."""
+        ...
+
+    def first_epoch(self) -> int | None:
+        """Return the epoch from before this thread's transaction; None where it is unknown or writes."""
+        ...
+
+    def write(
+        self, *, patience: float | None = None, note: bool = False
+    ) -> AbstractContextManager[Connection]:
         """Give the connection inside the one write transaction; a nested call joins the outer one.
+
+        A `note` is of no content that anything keeps in memory: the epoch stays.
 
         Commits when the block ends, rolls back when it raises. Raises StoreBusyError after waiting too long
         (`patience` seconds; None: the configured ones), StorageError where nothing can be written.

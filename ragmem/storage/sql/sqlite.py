@@ -13,6 +13,7 @@ from pathlib import Path
 from weakref import ref
 
 from ragmem.errors import StorageError
+from ragmem.storage.sql.content_epoch import ContentEpoch
 from ragmem.storage.sql.database import Dialect, Queries
 from ragmem.storage.sql.fair_lock import turn
 from ragmem.storage.sql.sqlite_connect import LOG_LIMIT, OpenFile, open_file
@@ -53,6 +54,7 @@ class _Snapshot:
         connection = self._connection = self._database.connection()
         self._joins = connection.in_transaction
         if not self._joins:
+            self._database.begin_epoch()
             try:
                 connection.execute("BEGIN")
             except sqlite3.Error as error:
@@ -94,6 +96,7 @@ class SQLiteDatabase(Queries):
         self._anew = anew
         self._log = log_of(self.path)
         self._log_limit = LOG_LIMIT
+        self._epoch = ContentEpoch(self.path)
         self._local = threading.local()
         self._all: list[tuple[ref[_Thread], sqlite3.Connection]] = []
         self._guard = threading.Lock()
@@ -117,6 +120,29 @@ class SQLiteDatabase(Queries):
     def is_writing(self) -> bool:
         """Tell whether this thread is inside of write(), and sees what may not be committed."""
         return bool(getattr(self._local, "writing", False))
+
+    def epoch(self) -> int | None:
+        """Return what is the same as long as nothing but notes is committed; None where nothing tells."""
+        return self._epoch.number(self.identity)
+
+    def first_epoch(self) -> int | None:
+        """Return the epoch from before this thread's transaction, None where it is unknown or writes.
+
+        The first call lets it be known from the next transaction on.
+        """
+        if self.is_writing:
+            return None
+        try:
+            self._epoch.watch(self.identity)
+        except sqlite3.Error:  # as one that cannot be watched
+            return None
+        found: int | None = getattr(self._local, "epoch", None)
+        return found
+
+    def begin_epoch(self) -> None:
+        """Keep the epoch from before a transaction of this thread, if epochs are watched."""
+        if self._epoch.is_watched and (held := self._held()) is not None:
+            self._local.epoch = self._epoch.number(held.identity)
 
     def exists(self) -> bool:
         """Tell whether the database file exists."""
@@ -216,8 +242,10 @@ class SQLiteDatabase(Queries):
         return _Snapshot(self)
 
     @contextmanager
-    def write(self, *, patience: float | None = None) -> Iterator[sqlite3.Connection]:
+    def write(self, *, patience: float | None = None, note: bool = False) -> Iterator[sqlite3.Connection]:
         """Give the connection inside the one write transaction; a nested call joins the outer one.
+
+        A `note` is of no content that anything keeps in memory: the epoch stays.
 
         Commits when the block ends, rolls back when it raises. Raises StoreBusyError after `patience` seconds
         of waiting (None: `busy_timeout`), StorageError when the disk is full or the home read-only.
@@ -235,6 +263,8 @@ class SQLiteDatabase(Queries):
                 with self._busy_timeout(connection, self.busy_timeout if patience is None else patience):
                     connection.execute("BEGIN IMMEDIATE")
                 self._local.writing = True
+                if note:
+                    self.begin_epoch()
                 try:
                     yield connection
                 except BaseException:
@@ -242,6 +272,8 @@ class SQLiteDatabase(Queries):
                         connection.execute("ROLLBACK")
                     raise
                 connection.execute("COMMIT")
+                if note:
+                    self._epoch.skip_note(opened.identity)
             except sqlite3.Error as error:
                 if _active(connection):
                     connection.execute("ROLLBACK")
@@ -331,6 +363,7 @@ class SQLiteDatabase(Queries):
 
     def close(self) -> None:
         """Close all connections; closing twice is fine."""
+        self._epoch.close()
         with self._guard:
             for _, connection in self._all:
                 connection.close()

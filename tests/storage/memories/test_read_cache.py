@@ -83,6 +83,76 @@ def test_it_is_read_anew_where_another_file_takes_the_place(kept, database, tmp_
     assert kept.value() == 0
 
 
+def note(database):
+    with database.write(note=True) as connection:
+        connection.execute("CREATE TABLE IF NOT EXISTS notes (text TEXT)")
+        connection.execute("INSERT INTO notes VALUES ('shown')")
+
+
+@pytest.fixture
+def watched(kept, database):
+    """A value that was read anew once, from when on notes are told from other writes."""
+    kept.value()
+    add(database)
+    assert kept.value() == 2
+    add(database)
+    assert kept.value() == 3
+    kept.readings = 0
+    return kept
+
+
+def test_a_note_of_this_thread_or_another_makes_nothing_be_read_anew(watched, database):
+    note(database)
+    assert watched.value() == 3
+    in_thread(lambda: note(database))
+    note(database)
+    assert watched.value() == 3
+    assert watched.readings == 0
+
+
+def test_what_was_written_between_notes_is_found(watched, database, tmp_path):
+    note(database)
+    add(database)
+    note(database)
+    assert watched.value() == 4
+    with closing(SQLiteDatabase(tmp_path / "data")) as other:
+        add(other)
+    note(database)
+    assert watched.value() == 5
+    in_thread(lambda: add(database))
+    note(database)
+    assert watched.value() == 6
+
+
+def test_a_note_within_another_write_is_no_note(watched, database):
+    with database.write():
+        note(database)
+        add(database)
+    assert watched.value() == 4
+
+
+def test_a_snapshot_from_before_a_write_tells_nothing_of_what_is_there_after_it(watched, database):
+    note(database)
+    with database.read() as connection:
+        connection.execute("SELECT count(*) FROM names").fetchone()
+        in_thread(lambda: add(database))
+        assert watched.value() == 3
+    note(database)
+    assert watched.value() == 4
+
+
+def test_another_file_is_another_epoch(watched, database, tmp_path):
+    with closing(SQLiteDatabase(tmp_path / "other")) as other:
+        with other.write() as connection:
+            connection.execute("CREATE TABLE names (name TEXT)")
+        other.close()
+        other.path.replace(database.path)
+        for name in ("wal", "shm"):
+            database.path.with_name(f"{database.path.name}-{name}").unlink()
+    note(database)
+    assert watched.value() == 0
+
+
 @pytest.fixture
 def shared(postgres, tmp_path):
     from ragmem.storage.home.postgres import PostgresDatabase

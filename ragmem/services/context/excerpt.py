@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise
 
 from ragmem.domain.classification.summary import summary_spans
@@ -195,8 +195,8 @@ class Excerpt:
         return is_fence(self.text, self._parts[number])
 
     @cached_property
-    def _parts(self) -> list[tuple[int, int]]:
-        return atoms(self.text)
+    def _parts(self) -> Sequence[tuple[int, int]]:
+        return _parts_of_long(self.text) if len(self.text) > WHOLE else atoms(self.text)
 
     def _redact_span(self, start: int, end: int) -> str:
         """Return a part of the text with its secrets redacted; some may begin or end outside of it."""
@@ -257,6 +257,12 @@ class Excerpt:
         if self._home and uri.startswith(f"{self._home}/"):
             uri = "~" + uri[len(self._home) :]
         return describe_place(uri, self.memory.metadata)
+
+
+@lru_cache(maxsize=16)
+def _parts_of_long(text: str) -> tuple[tuple[int, int], ...]:
+    """Return the parts of a long text; answers show the same ones again, and splitting takes milliseconds."""
+    return tuple(atoms(text))
 
 
 def _repeats(line: str, title: str) -> bool:

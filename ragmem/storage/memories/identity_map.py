@@ -1,31 +1,30 @@
 """The memories that questions have read: each is read once, and again when anything was written since."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 
-from ragmem.domain.model import Chunk, Memory
-from ragmem.storage.memories.memories import Memories, Place
+from ragmem.domain.model import Memory
+from ragmem.storage.memories.memories import ChunkRow, Memories, Place
 from ragmem.storage.sql.database import Database
 from ragmem.storage.sql.rows import Outline
 
 MOST_CHARACTERS = 4_000_000
 """Characters of texts that a thread keeps for its next questions: about what SQLite keeps of the file."""
 
-MOST_CHUNKS = 2_000
-"""Chunks that a thread keeps with their texts: some 3 MB."""
+MOST_CHUNKS = 10_000
+"""Rows of chunks that a thread keeps: some 3 MB."""
 
 MOST_OUTLINES = 5_000
 """Outlines that a thread keeps: some 2 MB."""
 
 
-@dataclass(slots=True)
 class KeptRows:
     """What former questions of a thread have read, by ids."""
 
-    memories: dict[str, Memory] = field(default_factory=dict)
-    outlines: dict[str, Outline] = field(default_factory=dict)
-    chunks: dict[str, Chunk] = field(default_factory=dict)
-    characters: int = 0
+    def __init__(self) -> None:
+        self.memories: dict[str, Memory] = {}
+        self.outlines: dict[str, Outline] = {}
+        self.chunks: dict[str, tuple[str, ChunkRow]] = {}
+        self.characters = 0
 
     def add(self, memories: dict[str, Memory]) -> None:
         """Keep some memories."""
@@ -70,9 +69,9 @@ class IdentityMap(Memories):
             for key, one in self.get(ids).items()
         }
 
-    def some_chunks(self, ids: Iterable[str]) -> dict[str, Chunk]:
-        """Return those of the chunks that exist, by id, with their texts."""
+    def chunks_by_id(self, ids: Iterable[str]) -> dict[str, tuple[str, ChunkRow]]:
+        """Return chunk id -> (memory id, row for `chunk_from`) of those that exist."""
         ids, known = list(ids), self._kept.chunks
         if missing := [key for key in ids if key not in known]:
-            known.update(super().some_chunks(missing))
+            known.update(super().chunks_by_id(missing))
         return {key: known[key] for key in ids if key in known}

@@ -103,7 +103,7 @@ def test_what_was_kept_first_makes_room(catalog, monkeypatch):
     for memory, chunks in memories:
         kept.add({memory.id: memory})
         kept.outlines |= catalog.memories.outlines([memory.id])
-        kept.chunks[chunks[0].id] = chunks[0]
+        kept.chunks |= catalog.memories.chunks_by_id([chunks[0].id])
     kept.shorten()
     last, chunks = memories[-1]
     assert (list(kept.memories), list(kept.outlines)) == ([last.id], [last.id])

@@ -35,6 +35,7 @@ from ragmem.services.seeding.transcripts import TranscriptSeeder
 from ragmem.services.seeding.unread import find_unread
 from ragmem.services.seeding.writer import Writer
 from ragmem.storage.activity.storing_runs import storing_run
+from ragmem.storage.fulltext.lexicon import merge_all
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.memories.memories import DEFERRED_SOURCES
 from ragmem.storage.sql.batches import batches
@@ -234,12 +235,16 @@ def _index(
 
 
 def _pack(catalog: Catalog, indexed: int) -> None:
-    """Rewrite the file of a home of which this run indexed the larger part, because its pages are not full.
+    """Rewrite the words and the file of a home of which this run indexed the larger part.
+
+    It grew by many writes, which leave segments of words, and pages that are not full.
 
     Where the disk is full, or another process reads or writes, the file stays as it is.
     """
     if indexed >= PACKED_FROM and 2 * indexed > sum(catalog.overview.count_by("state").values()):
         with suppress(StorageError, StoreBusyError):
+            with catalog.database.write() as connection:
+                merge_all(connection)
             catalog.database.vacuum(patience=0.0)
 
 

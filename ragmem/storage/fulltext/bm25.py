@@ -7,6 +7,7 @@ import numpy as np
 
 from ragmem.domain.model import Hit
 from ragmem.domain.text.words import is_pair
+from ragmem.storage.fulltext.blocks import Array
 from ragmem.storage.fulltext.corpus import (
     Corpus,
     Found,
@@ -17,7 +18,7 @@ from ragmem.storage.fulltext.corpus import (
     postings,
 )
 from ragmem.storage.fulltext.phrases import PhraseFilter
-from ragmem.storage.fulltext.segments import Array, distinct
+from ragmem.storage.fulltext.segments import distinct
 from ragmem.storage.fulltext.terms import MAX_TERMS, LexicalHits, terms_of
 from ragmem.storage.sql.database import Connection, Database
 

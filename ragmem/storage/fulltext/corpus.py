@@ -10,8 +10,9 @@ import numpy as np
 
 from ragmem.frozen import dataclass
 from ragmem.ports.principal import Principal, confined_member
+from ragmem.storage.fulltext.blocks import Array, damage_error
 from ragmem.storage.fulltext.lexicon import dead_flags
-from ragmem.storage.fulltext.segments import Array, Header, damage_error, header_of, read_block
+from ragmem.storage.fulltext.segments import Header, header_of, read_block
 from ragmem.storage.sql.batches import PARAMETERS, batches, padded
 from ragmem.storage.sql.database import Connection, Database, select_in
 
@@ -376,8 +377,8 @@ def _read_postings(
     for place, block, here in wanted:
         if block not in data:
             raise damage_error("a segment lacks blocks")
-        known, ends, chunks, frequencies = read_block(data[block], parts[place].header)
+        found = read_block(data[block], parts[place].header)
+        known = found.terms
         for term, position in zip(here, np.searchsorted(known, here).tolist(), strict=True):
             if position < len(known) and known[position] == term:
-                piece = slice(int(ends[position - 1]) if position else 0, int(ends[position]))
-                yield place, int(term), chunks[piece], frequencies[piece]
+                yield place, int(term), *found.postings(position)

@@ -150,7 +150,8 @@ def _bury(connection: Connection, last: int, versions: Sequence[int]) -> None:
 
 def load(connection: Connection, last: int) -> "tuple[Header, Any]":
     """Return a segment's header and which of its memories are gone; raises StoreDamagedError."""
-    from ragmem.storage.fulltext.segments import damage_error, header_of  # noqa: PLC0415 - numpy
+    from ragmem.storage.fulltext.blocks import damage_error  # noqa: PLC0415 - numpy
+    from ragmem.storage.fulltext.segments import header_of  # noqa: PLC0415 - numpy
 
     row = connection.execute(
         "SELECT s.token, s.dead, b.data FROM lexicon_segments s JOIN lexicon_blocks b ON b.n = s.block"
@@ -168,7 +169,7 @@ def dead_flags(dead: bytes, memories: int) -> Any:
     """Return which memories of a segment are gone, as a fresh boolean array; raises StoreDamagedError."""
     import numpy as np  # noqa: PLC0415 - only those who write or search need it
 
-    from ragmem.storage.fulltext.segments import damage_error  # noqa: PLC0415 - numpy
+    from ragmem.storage.fulltext.blocks import damage_error  # noqa: PLC0415 - numpy
 
     if not dead:
         return np.zeros(memories, dtype=bool)
@@ -209,6 +210,21 @@ def to_merge(sizes: Sequence[tuple[int, int]], changed: int) -> slice | None:
         if LEVELS[0] <= chunks <= most and dead * 2 > chunks:
             return slice(place, place + 1)
     return None
+
+
+def merge_all(connection: Connection) -> None:
+    """Merge segments into as few as there may be, and leave out what is gone from them."""
+    waiting: list[tuple[int, int]] = []
+    for last, chunks, dead in connection.execute(
+        "SELECT last, chunks, dead_chunks FROM lexicon_segments ORDER BY last"
+    ).fetchall():
+        if waiting and sum(size for _, size in waiting) + chunks > LARGEST:
+            _merge(connection, [one for one, _ in waiting])
+            waiting = []
+        if waiting or dead or chunks < LARGEST:
+            waiting.append((last, chunks))
+    if waiting:
+        _merge(connection, [one for one, _ in waiting])
 
 
 def forget_dead(connection: Connection) -> None:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ragmem.domain.text.words import fold_words
+from ragmem.storage.fulltext.blocks import Array
 from ragmem.storage.fulltext.corpus import Corpus, corpus_of, identities_of, postings
-from ragmem.storage.fulltext.segments import Array
 from ragmem.storage.fulltext.terms import term_of
 from ragmem.storage.sql.database import Connection, Database, select_in
 

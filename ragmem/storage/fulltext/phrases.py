@@ -8,8 +8,8 @@ import numpy as np
 import orjson
 
 from ragmem.domain.text.words import fold_words
+from ragmem.storage.fulltext.blocks import Array, damage_error
 from ragmem.storage.fulltext.corpus import Corpus, corpus_of, places_of, postings
-from ragmem.storage.fulltext.segments import Array, damage_error
 from ragmem.storage.fulltext.terms import term_of
 from ragmem.storage.sql.database import Connection, Database
 

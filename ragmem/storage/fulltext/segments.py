@@ -4,30 +4,20 @@ A chunk is an ordinal within its segment; a memory's chunks follow each other. A
 term's weighted frequency there. Nothing depends on other segments, so they are merged by sorting.
 """
 
-import itertools
 import struct
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import orjson
-from numpy.typing import NDArray
 
-from ragmem.errors import StoreDamagedError
 from ragmem.frozen import dataclass
-
-Array = NDArray[Any]
-
-BLOCK_BYTES = 8192
-"""About how large a block of postings is: a search reads one for each term, so small ones, but not many."""
+from ragmem.storage.fulltext.blocks import Array, Block, damage_error, encode
 
 MOST_FREQUENT = 255
 LONGEST = 65_535
 """Caps of a term's weighted frequency in a chunk, and of a chunk's words: no ranking depends on more."""
 
-_NARROW = 65_536
-_HEADER = struct.Struct("<QIIIIII")
-_BLOCK = struct.Struct("<QII")
+_HEADER = struct.Struct("<QIIII")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +54,6 @@ class Header:
     token: int
     documents: Documents
     first_terms: Array
-    wide: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,37 +189,26 @@ def equal(one: Segment, other: Segment) -> bool:
 def pack(segment: Segment, token: int) -> list[bytes]:
     """Return a segment as bytes: its header, then its blocks. `token` tells it from every other."""
     documents = segment.documents
-    wide = len(documents.lengths) > _NARROW
-    ordinal = np.dtype("<u4" if wide else "<u2")
-    ends = np.cumsum(segment.counts, dtype=np.int64)
-    sizes = 12 * np.arange(1, len(ends) + 1) + (ordinal.itemsize + 1) * ends
-    first = np.diff((sizes - sizes[:1]) // BLOCK_BYTES, prepend=-1) if len(ends) else ends
-    starts = np.flatnonzero(first).tolist()
-    blocks = []
-    for start, end in itertools.pairwise([*starts, len(ends)]):
-        begin = int(ends[start] - segment.counts[start])
-        here = slice(begin, int(ends[end - 1]))
-        blocks.append(
-            b"".join(
-                (
-                    _BLOCK.pack(token, end - start, here.stop - begin),
-                    segment.terms[start:end].astype("<u8").tobytes(),
-                    (ends[start:end] - begin).astype("<u4").tobytes(),
-                    segment.ordinals[here].astype(ordinal).tobytes(),
-                    segment.frequencies[here].tobytes(),
-                )
-            )
+    chunks = len(documents.lengths)
+    found = list(
+        encode(
+            token,
+            segment.terms,
+            segment.counts,
+            chunks=chunks,
+            ordinals=segment.ordinals,
+            frequencies=segment.frequencies,
         )
+    )
+    blocks = [data for _, data in found]
     names = orjson.dumps(documents.names)
     header = b"".join(
         (
-            _HEADER.pack(
-                token, len(documents.versions), len(documents.lengths), len(blocks), len(names), wide, 0
-            ),
+            _HEADER.pack(token, len(documents.versions), chunks, len(blocks), len(names)),
             documents.versions.astype("<i8").tobytes(),
             documents.numbers.astype("<i8").tobytes(),
             documents.order.astype("<u8").tobytes(),
-            segment.terms[starts].astype("<u8").tobytes(),
+            np.array([first for first, _ in found], dtype="<u8").tobytes(),
             documents.counts.astype("<u4").tobytes(),
             documents.projects.astype("<u2").tobytes(),
             documents.lengths.astype("<u2").tobytes(),
@@ -240,15 +218,10 @@ def pack(segment: Segment, token: int) -> list[bytes]:
     return [header, *blocks]
 
 
-def damage_error(what: str) -> StoreDamagedError:
-    """Return the error for bytes that are not what was written."""
-    return StoreDamagedError(f"the full text is damaged: {what}", hint="ragmem doctor --repair")
-
-
 def header_of(data: bytes, token: int) -> Header:
     """Return the header that `pack` made; raises StoreDamagedError."""
     try:
-        written, memories, chunks, blocks, size, wide, _ = _HEADER.unpack_from(data)
+        written, memories, chunks, blocks, size = _HEADER.unpack_from(data)
         if written != token:
             raise damage_error("a header belongs to another segment")
         place = _HEADER.size
@@ -268,48 +241,34 @@ def header_of(data: bytes, token: int) -> Header:
     if int(counts.sum()) != chunks or (memories and int(projects.max()) >= len(names)):
         raise damage_error("a header does not fit its segment")
     documents = Documents(versions, numbers, order, counts, projects, names, lengths)
-    return Header(token, documents, first_terms, bool(wide))
+    return Header(token, documents, first_terms)
 
 
-def read_block(data: bytes, header: Header) -> tuple[Array, Array, Array, Array]:
-    """Return a block's terms, where the postings of each end, ordinals and frequencies."""
-    try:
-        token, terms, postings = _BLOCK.unpack_from(data)
-        ordinal = np.dtype("<u4" if header.wide else "<u2")
-        place = _BLOCK.size + 12 * terms
-        if token != header.token or len(data) != place + (ordinal.itemsize + 1) * postings:
-            raise damage_error("a block belongs to another segment")
-        ends = np.frombuffer(data, "<u4", terms, _BLOCK.size + 8 * terms)
-        return (
-            np.frombuffer(data, "<u8", terms, _BLOCK.size),
-            ends,
-            np.frombuffer(data, ordinal, postings, place),
-            np.frombuffer(data, "u1", postings, place + ordinal.itemsize * postings),
-        )
-    except (ValueError, TypeError, struct.error) as error:
-        raise damage_error(f"a block: {error}") from error
+def read_block(data: bytes, header: Header) -> Block:
+    """Return a block of a segment; raises StoreDamagedError."""
+    return Block(data, header.token, len(header.documents.lengths))
 
 
 def unpack(header: Header, blocks: Sequence[bytes]) -> Segment:
     """Return the segment of a header and all its blocks; raises StoreDamagedError."""
-    parts = [read_block(data, header) for data in blocks]
-    if len(parts) != len(header.first_terms):
+    if len(blocks) != len(header.first_terms):
         raise damage_error("a segment lacks blocks")
-    counts = [np.diff(ends.astype(np.int64), prepend=0) for _, ends, _, _ in parts]
+    parts = [read_block(data, header) for data in blocks]
+    decoded = [part.decode() for part in parts]
     segment = Segment(
         header.documents,
+        np.concatenate([np.empty(0, "<u8"), *(part.terms for part in parts)]),
         *(
             np.concatenate([np.empty(0, dtype), *columns])
             for dtype, columns in (
-                ("<u8", [part[0] for part in parts]),
-                ("<i8", counts),
-                ("<u4", [part[2] for part in parts]),
-                ("u1", [part[3] for part in parts]),
+                ("<i8", [counts for counts, _, _ in decoded]),
+                ("<u4", [ordinals for _, ordinals, _ in decoded]),
+                ("u1", [frequencies for _, _, frequencies in decoded]),
             )
         ),
     )
     whole = (
-        (not counts or min(int(count.min()) for count in counts) > 0)
+        all(int(counts.min()) > 0 for counts, _, _ in decoded)
         and int(segment.counts.sum()) == len(segment.ordinals)
         and bool(np.all(segment.terms[1:] > segment.terms[:-1]))
         and (not len(segment.ordinals) or int(segment.ordinals.max()) < len(header.documents.lengths))

@@ -115,6 +115,7 @@ CATALOG = Schema(
         Migration(13, "names once", _statements(schema.NAMES_ONCE), reads_without=True),
         Migration(14, "sharing", _statements(schema.SHARING), reads_without=True),
         Migration(15, "members", [*statements_of(postgres_members.COLUMNS), *postgres_members.FUNCTIONS]),
+        Migration(16, "postings as codes", (), build),
     ),
 )
 """The catalog in PostgreSQL; the table `migrations` has its version."""

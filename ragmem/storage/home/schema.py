@@ -630,6 +630,7 @@ CATALOG = Schema(
         Migration(13, "code words", statements_of(CODE_WORDS), reads_without=True),
         Migration(14, "names once", statements_of(NAMES_ONCE), reads_without=True),
         Migration(15, "sharing", statements_of(SHARING), reads_without=True),
+        Migration(16, "postings as codes", (), build),
     ),
     stamped=_read_version,
     stamp=_write_version,

@@ -245,3 +245,20 @@ def test_threads_that_ask_while_another_writes_see_whole_memories(catalog, make,
         for one in asked:
             one.result()
     assert len(search(catalog.database, "shared", limit=100).hits) == 26
+
+
+def test_all_segments_become_as_few_as_there_may_be(catalog, make, monkeypatch):
+    monkeypatch.setattr(lexicon, "LARGEST", 60)
+    items = [make(str(number), f"word{number} shared") for number in range(100)]
+    for item in items:
+        catalog.memories.accept([item])
+    catalog.memories.remove([items[3][0].id])
+    before = search(catalog.database, "shared", limit=200)
+    with catalog.database.write() as connection:
+        lexicon.merge_all(connection)
+    sizes = sizes_of(catalog)
+    assert sum(chunks for chunks, _ in sizes) == 99
+    assert len(sizes) <= 3
+    assert all(dead == 0 and chunks <= 60 for chunks, dead in sizes)
+    assert search(catalog.database, "shared", limit=200) == before
+    assert violations(catalog, deep=True) == []

@@ -47,6 +47,7 @@ RELEASED = {
     ("catalog", 13): "3bd28d104c31dfc35d73a530f4cc2473",
     ("catalog", 14): "bee73e912d06f1ea707a20b9164bec6c",
     ("catalog", 15): "c2f4f036c48c581e84adfe17e239e542",
+    ("catalog", 16): "e30087c1bc438c881e1eae7742bdb60f",
     ("store", 1): "ade557b679f4adaaa558839752113711",
     ("store", 3): "bb0831eaae3e2fa40ee65f147eef24a2",
     ("store", 2): "2d5e2f1028b96ac889e45fdcb5a3aa7b",
@@ -76,6 +77,7 @@ RELEASED_FOR_POSTGRESQL = {
     13: "5fa580f6a2292d321544f0dbe70a9637",
     14: "8cbfd49689ceddbc05d73b2854b7831d",
     15: "f92276a6fddacf81d1682b5a00f078aa",
+    16: "e30087c1bc438c881e1eae7742bdb60f",
 }
 """The same for the catalog of PostgreSQL, whose statements are derived from those of SQLite."""
 

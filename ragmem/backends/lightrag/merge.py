@@ -12,6 +12,7 @@ import orjson
 from ragmem.backends.lightrag.rows import documents, extractions, keys, names, records, views
 from ragmem.backends.lightrag.rows.keys import change_types, sort_pair
 from ragmem.backends.lightrag.rows.names import VectorKey
+from ragmem.backends.lightrag.rows.texts import has_texts
 from ragmem.backends.lightrag.rows.vectors import insert_of_chunks
 from ragmem.backends.lightrag.vectors.segments import quantise
 from ragmem.domain.model import Record
@@ -52,6 +53,7 @@ def _add_documents(
     space = keys.make_space(connection, workspace)
     now = int(time.time())
     numbers = _numbers(connection, group)
+    with_texts = has_texts(connection)
     for record, fingerprint in group:
         document = connection.execute(
             "INSERT INTO store_documents (space, id, fingerprint, texts, created, event_at, extractions)"
@@ -63,7 +65,7 @@ def _add_documents(
                 records.texts_of(record),
                 now,
                 int(record.memory.event_time.timestamp()),
-                extractions.encode_record(record),
+                extractions.encode_record(record, from_text=with_texts),
             ),
         ).lastrowid
         connection.executemany(
@@ -75,7 +77,7 @@ def _add_documents(
                 for place, chunk in enumerate(record.chunks)
             ],
         )
-    if not views.has_texts(connection):
+    if not with_texts:
         _keep_texts(connection, workspace, group)
     return keys.chunk_numbers(
         connection, workspace, [chunk.id for record, _ in group for chunk in record.chunks]

@@ -56,6 +56,7 @@ RELEASED = {
     ("store", 6): "db17bb3b9b38f44c664fb7a201838b75",
     ("store", 7): "70aaf783c9f0592c2b20f763450cb7d1",
     ("store", 8): "78ed93c1d59fa8e1704f53e88b8ffcf8",
+    ("store", 9): "34e5f3cb048fa05cce27ea635f6708fa",
     ("operational", 1): "b5260d2050781cada90c69c740759a58",
     ("operational", 2): "6fd74cf9ea6a668c99d7a7839a98f77f",
 }

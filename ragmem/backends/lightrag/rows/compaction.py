@@ -1,5 +1,6 @@
 """Move the rows of earlier releases into the compact tables."""
 
+import zlib
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any
@@ -8,7 +9,9 @@ import orjson
 
 from ragmem.backends.lightrag.rows import extractions, keys, names, views
 from ragmem.backends.lightrag.rows.records import ExtractionRows, read_extraction
+from ragmem.backends.lightrag.rows.texts import has_texts, text_of
 from ragmem.backends.lightrag.rows.written import written
+from ragmem.errors import StoreDamagedError
 from ragmem.storage.sql.database import Connection
 
 _Fields = dict[str, Any]
@@ -31,6 +34,49 @@ def compact(connection: Connection) -> None:
     connection.execute("DELETE FROM store_vectors WHERE namespace <> ?", (names.CHUNKS,))
     for table in ("store_sources", "store_nodes_before", "store_edges_before"):
         connection.execute(f"DROP TABLE {table}")
+
+
+def place_sentences(connection: Any) -> None:
+    """Write the extractions anew, with places in the texts of memories for sentences that are there."""
+    readable = has_texts(connection)
+    rows = connection.execute("SELECT n FROM store_documents WHERE extractions IS NOT NULL").fetchall()
+    for (number,) in rows:
+        memory, stored = connection.execute(
+            "SELECT id, extractions FROM store_documents WHERE n = ?", (number,)
+        ).fetchone()
+        text = text_of(connection, memory) if readable else None
+        try:
+            found = _decode_sentences(stored) or extractions.decode(stored, text)
+        except (zlib.error, ValueError, LookupError, TypeError, StoreDamagedError):
+            continue  # damaged: doctor tells of it and stores the memory again
+        connection.execute(
+            "UPDATE store_documents SET extractions = ? WHERE n = ?",
+            (extractions.encode(found, text or ""), number),
+        )
+
+
+def _decode_sentences(stored: bytes) -> dict[int, tuple[list[_Fields], list[_Fields]]]:
+    """Return position -> (entities, relations) as earlier releases stored them; empty for a later form."""
+    content = orjson.loads(zlib.decompress(stored))
+    if not isinstance(content, dict):
+        return {}
+    sentences = content["sentences"]
+    return {
+        position: (
+            [{"name": name, "type": kind, "description": sentences[at]} for name, kind, at in entities],
+            [
+                {
+                    "source": source,
+                    "target": target,
+                    "keywords": keywords,
+                    "description": sentences[at],
+                    "weight": weight,
+                }
+                for source, target, keywords, at, weight in relations
+            ],
+        )
+        for position, entities, relations in content["chunks"]
+    }
 
 
 class _Workspace:
@@ -67,7 +113,7 @@ class _Workspace:
             " WHERE workspace = ? AND file_path = 'm-' || id AND status = ? ORDER BY rowid",
             (self._workspace, views.PROCESSED),
         ).fetchall()
-        keeps_texts = not views.has_texts(self._connection)
+        keeps_texts = not has_texts(self._connection)
         for memory, raw, created in rows:
             data = orjson.loads(raw)
             chunk_ids = list(data.get("chunks_list") or ())

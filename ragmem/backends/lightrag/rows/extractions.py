@@ -1,8 +1,10 @@
-"""The entities and relations of a document's chunks, as one deflated value; each sentence is in it once."""
+"""The entities and relations of a document's chunks, deflated; sentences are places in its text."""
 
 import sqlite3
 import zlib
-from collections.abc import Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 import orjson
@@ -10,6 +12,7 @@ import orjson
 from ragmem.backends.lightrag.rows import names
 from ragmem.backends.lightrag.rows.keys import sort_pair, values_table
 from ragmem.backends.lightrag.rows.records import ExtractionRows, read_extraction, rows_of_extraction
+from ragmem.backends.lightrag.rows.texts import has_texts, text_of
 from ragmem.backends.lightrag.rows.written import written
 from ragmem.domain.model import Record
 from ragmem.errors import StoreDamagedError
@@ -26,78 +29,145 @@ MOST_CHUNKS = 5_000
 """Chunks that are kept in memory from which the next `load` starts anew: about 25 MB."""
 
 
-def encode(found: Mapping[int, _Rows]) -> bytes | None:
-    """Return position of a chunk -> (entities, relations) as stored; None where no chunk has any."""
-    sentences: dict[str, int] = {}
-    chunks = []
-    for position, (entities, relations) in found.items():
-        if not entities and not relations:
+def encode(found: Mapping[int, _Rows], text: str = "") -> bytes | None:
+    """Return position of a chunk -> (entities, relations) as stored; None where no chunk has any.
+
+    A sentence that is in the text, up to white space, is stored as its place there.
+    """
+    known: defaultdict[str, dict[str, int]] = defaultdict(dict)
+
+    def number(what: str, value: str) -> int:
+        return known[what].setdefault(value, len(known[what]))
+
+    chunks, entities, relations = [], [], []
+    for position, (named, related) in found.items():
+        if not named and not related:
             continue
-        chunks.append(
-            [
-                position,
-                [
-                    [row["name"], row["type"], sentences.setdefault(row["description"], len(sentences))]
-                    for row in entities
-                ],
-                [
-                    [
-                        row["source"],
-                        row["target"],
-                        row["keywords"],
-                        sentences.setdefault(row["description"], len(sentences)),
-                        row["weight"],
-                    ]
-                    for row in relations
-                ],
-            ]
-        )
+        chunks.append([position, len(named), len(related)])
+        entities += [
+            (
+                number("names", row["name"]),
+                number("types", row["type"]),
+                number("sentences", row["description"]),
+            )
+            for row in named
+        ]
+        relations += [
+            (
+                number("names", row["source"]),
+                number("names", row["target"]),
+                number("keywords", row["keywords"]),
+                number("sentences", row["description"]),
+                row["weight"],
+            )
+            for row in related
+        ]
     if not chunks:
         return None
-    return zlib.compress(orjson.dumps({"chunks": chunks, "sentences": list(sentences)}), _LEVEL)
+    plain = _without_spaces(text)
+    places, others = _places(known["sentences"], plain)
+    # A list, because keys would be a tenth of it; by columns, which deflate to two thirds.
+    content = [
+        *(list(known[what]) for what in ("names", "types", "keywords")),
+        others,
+        zlib.crc32(plain.encode("utf-8", "surrogatepass")),
+        places,
+        chunks,
+        list(zip(*entities, strict=True)),
+        list(zip(*relations, strict=True)),
+    ]
+    return zlib.compress(orjson.dumps(content), _LEVEL)
 
 
-def encode_record(record: Record) -> bytes | None:
-    """Return the extractions of a record as stored."""
+def _without_spaces(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _places(sentences: Iterable[str], plain: str) -> tuple[list[int], list[str]]:
+    """Return (distance to the one before, length) of each sentence in a row, and those that are not there.
+
+    These have the length 0.
+    """
+    places: list[int] = []
+    others: list[str] = []
+    last = 0
+    for sentence in sentences:
+        at = plain.find(sentence, last) if sentence else -1
+        if at < 0 and sentence:
+            at = plain.find(sentence)
+        if at < 0:
+            places += [0, 0]
+            others.append(sentence)
+        else:
+            places += [at - last, len(sentence)]
+            last = at
+    return places, others
+
+
+def encode_record(record: Record, *, from_text: bool) -> bytes | None:
+    """Return the extractions of a record as stored, with places in its text if `from_text`."""
     places = {chunk.id: place for place, chunk in enumerate(record.chunks)}
     return encode(
         {
             places[one.chunk_id]: rows_of_extraction(one)
             for one in record.extractions
             if one.chunk_id in places
-        }
+        },
+        record.memory.indexed_text if from_text else "",
     )
 
 
-def decode(stored: bytes | None) -> dict[int, _Rows]:
-    """Return what `encode` stored. Raises StoreDamagedError for damaged bytes."""
+def decode(stored: bytes | None, text: str | None = None) -> dict[int, _Rows]:
+    """Return what `encode` stored. Raises StoreDamagedError for damaged bytes.
+
+    Without the text, and where it has changed since, names stand for the sentences that were in it: the
+    memory waits to be stored again.
+    """
     try:
-        return _decode(stored) if stored is not None else {}
+        return _decode(stored, text) if stored is not None else {}
     except (zlib.error, ValueError, LookupError, TypeError) as error:
         raise StoreDamagedError(
             f"what a memory names cannot be read: {error}", hint="ragmem doctor --deep --repair"
         ) from error
 
 
-def _decode(stored: bytes) -> dict[int, _Rows]:
-    content = orjson.loads(zlib.decompress(stored))
-    sentences = content["sentences"]
+def _decode(stored: bytes, text: str | None) -> dict[int, _Rows]:
+    named, types, keywords, others, check, places, chunks, *columns = orjson.loads(zlib.decompress(stored))
+    plain = "" if text is None else _without_spaces(text)
+    if zlib.crc32(plain.encode("utf-8", "surrogatepass")) != check:
+        plain = ""
+    sentences = _sentences(plain, places, others)
+    entities, relations = (zip(*some, strict=True) for some in columns)
     return {
         position: (
-            [{"name": name, "type": kind, "description": sentences[at]} for name, kind, at in entities],
+            [
+                {"name": named[name], "type": types[kind], "description": sentences[at] or named[name]}
+                for name, kind, at in islice(entities, many)
+            ],
             [
                 {
-                    "source": source,
-                    "target": target,
-                    "keywords": keywords,
-                    "description": sentences[at],
+                    "source": named[source],
+                    "target": named[target],
+                    "keywords": keywords[words],
+                    "description": sentences[at] or f"{named[source]} {keywords[words]} {named[target]}",
                     "weight": weight,
                 }
-                for source, target, keywords, at, weight in relations
+                for source, target, words, at, weight in islice(relations, more)
             ],
         )
-        for position, entities, relations in content["chunks"]
+        for position, many, more in chunks
     }
+
+
+def _sentences(plain: str, places: Iterable[int], others: Sequence[str]) -> list[str]:
+    rest = list(reversed(others))
+    numbers = iter(places)
+    found = []
+    at = 0
+    for distance, length in zip(numbers, numbers, strict=True):
+        at += distance
+        found.append(plain[at : at + length] if length else rest.pop())
+    return found
 
 
 def json_of(rows: _Rows) -> str:
@@ -122,6 +192,7 @@ class Chunks:
     def __init__(self, connection: sqlite3.Connection, workspace: str) -> None:
         self._connection = connection
         self._workspace = workspace
+        self._has_texts = has_texts(connection)
         self.ids: dict[int, str] = {}
         self.paths: dict[int, str] = {}
         self.created: dict[int, int] = {}
@@ -152,7 +223,7 @@ class Chunks:
                 " ON n = column1",
                 part,
             ):
-                found = decode(stored)
+                found = decode(stored, text_of(self._connection, key) if stored and self._has_texts else None)
                 for number, position in documents[document]:
                     self.paths[number] = names.file_token(key)
                     self.created[number] = created

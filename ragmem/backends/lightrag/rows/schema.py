@@ -3,7 +3,7 @@
 To change a table, append a `Migration` to STORE; ragmem/storage/sql/migrations.py says how.
 """
 
-from ragmem.backends.lightrag.rows.compaction import compact
+from ragmem.backends.lightrag.rows.compaction import compact, place_sentences
 from ragmem.storage.sql.database import Connection, Database
 from ragmem.storage.sql.migrations import Migration, Schema, migrate, table_exists
 from ragmem.storage.sql.sqlite import SQLiteDatabase
@@ -422,6 +422,7 @@ STORE = Schema(
         Migration(6, "vectors of other languages", (), forget_pending_texts, reads_without=True),
         Migration(7, "vectors of chunks by number", _CHUNK_VECTORS),
         Migration(8, "names in lower case", _LOWERED_NAMES),
+        Migration(9, "sentences as places", (), place_sentences),
     ),
     stamped=_read_version,
     stamp=_stamp,

@@ -7,6 +7,7 @@ from typing import Any
 
 from ragmem.backends.lightrag.rows import extractions, names
 from ragmem.backends.lightrag.rows.keys import SPACE, values_table
+from ragmem.backends.lightrag.rows.texts import has_texts, text_of
 from ragmem.backends.lightrag.rows.tokens import token_count
 from ragmem.backends.lightrag.rows.written import written
 from ragmem.storage.sql.batches import batches, marks
@@ -18,14 +19,6 @@ FULL_ENTITIES, FULL_RELATIONS = "full_entities", "full_relations"
 
 PROCESSED = "processed"
 """LightRAG's status of a document that is complete."""
-
-
-def has_texts(connection: sqlite3.Connection) -> bool:
-    """Tell whether the database has the catalog's texts; without them the store keeps its own."""
-    return (
-        connection.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'chunks'").fetchone()
-        is not None
-    )
 
 
 def read(
@@ -47,16 +40,9 @@ def _full_docs(
     texts = has_texts(connection)
     for part in batches(wanted):
         for key, created in _documents(connection, workspace, part, "o.id, o.created"):
-            text = _text(connection, key) if texts else None
+            text = text_of(connection, key) if texts else None
             if text is not None:
                 yield key, {"content": text, "file_path": names.file_token(key)}, created
-
-
-def _text(connection: sqlite3.Connection, memory: str) -> str | None:
-    row = connection.execute(
-        "SELECT CASE summary WHEN '' THEN text ELSE summary END FROM memories WHERE id = ?", (memory,)
-    ).fetchone()
-    return None if row is None else str(row[0])
 
 
 def _documents(
@@ -83,7 +69,7 @@ def _text_chunks(
             (*part, workspace),
         ).fetchall():
             if memory not in texts:
-                texts[memory] = _text(connection, memory)
+                texts[memory] = text_of(connection, memory)
             text = texts[memory]
             if text is not None:
                 content = text[begin:end]
@@ -105,6 +91,8 @@ def _cache(
     connection: sqlite3.Connection, workspace: str, wanted: Iterable[str]
 ) -> Iterator[tuple[str, _Fields, int]]:
     chunks = {chunk: key for key in wanted if (chunk := names.chunk_of_cache(key))}
+    texts: dict[str, str | None] = {}
+    readable = has_texts(connection)
     for part in batches(chunks):
         for chunk, position, memory, created, stored in connection.execute(
             f"SELECT o.id, o.position, d.id, d.created, d.extractions FROM {values_table(part)}"
@@ -112,10 +100,14 @@ def _cache(
             " CROSS JOIN store_documents AS d ON d.n = o.document WHERE d.extractions IS NOT NULL",
             (*part, workspace),
         ).fetchall():
+            if memory not in texts:
+                texts[memory] = text_of(connection, memory) if readable else None
             yield (
                 chunks[chunk],
                 {
-                    "return": extractions.json_of(extractions.decode(stored).get(position, ([], []))),
+                    "return": extractions.json_of(
+                        extractions.decode(stored, texts[memory]).get(position, ([], []))
+                    ),
                     "cache_type": "extract",
                     "chunk_id": chunk,
                     "file_path": names.file_token(memory),
@@ -203,7 +195,7 @@ def status(connection: sqlite3.Connection, workspace: str, memory: str) -> _Fiel
             "SELECT id FROM store_chunks WHERE document = ? ORDER BY position", (number,)
         )
     ]
-    text = (_text(connection, memory) if has_texts(connection) else None) or ""
+    text = (text_of(connection, memory) if has_texts(connection) else None) or ""
     moment = datetime.fromtimestamp(created, UTC).isoformat()
     return {
         "status": PROCESSED,

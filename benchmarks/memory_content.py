@@ -159,7 +159,8 @@ def content_of(home: Path) -> dict[str, str]:
         ),
         "evidence": _hash(
             rows(
-                "SELECT c.id, a.id, b.id, m.weight FROM store_evidence m JOIN store_chunks c ON c.n = m.chunk"
+                "SELECT c.id, a.id, b.id, m.weight / 1000.0 FROM store_evidence m"
+                " JOIN store_chunks c ON c.n = m.chunk"
                 " JOIN store_edges o ON o.n = m.edge JOIN store_nodes a ON a.n = o.source"
                 " JOIN store_nodes b ON b.n = o.target ORDER BY 1, 2, 3"
             )

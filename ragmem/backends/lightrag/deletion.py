@@ -62,7 +62,8 @@ class _Removal:
         lost: dict[int, float] = {}
         for part in batches(numbers):
             for edge, weight in self._connection.execute(
-                f"SELECT edge, sum(weight) FROM store_evidence WHERE chunk IN ({marks(part)}) GROUP BY edge",
+                f"SELECT edge, sum(weight) / {keys.WEIGHT} FROM store_evidence"
+                f" WHERE chunk IN ({marks(part)}) GROUP BY edge",
                 part,
             ):
                 lost[edge] = lost.get(edge, 0.0) + weight
@@ -161,8 +162,8 @@ class _Removal:
         left = sources.newest(self._connection, sources.RELATION_CHUNKS, lost, MAX_SOURCES)
         # What LightRAG wrote names the chunks that are gone, so that it is made of the rest from now on.
         self._connection.executemany(
-            "UPDATE store_edges SET weight = max(round(weight - ?, 6), ?), data = NULL WHERE n = ?",
-            [(lost[edge], float(len(chunks)), edge) for edge, chunks in left.items()],
+            "UPDATE store_edges SET weight = max(round(weight - ?, 3), ?), data = NULL WHERE n = ?",
+            [(keys.WEIGHT * lost[edge], keys.WEIGHT * len(chunks), edge) for edge, chunks in left.items()],
         )
         self._delete_edges([edge for edge in lost if edge not in left])
 

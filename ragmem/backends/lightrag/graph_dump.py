@@ -1,4 +1,7 @@
-"""Read the whole graph of a project, some rows at a time, and the chunks of its parts."""
+"""Read the whole graph of a project, some entities at a time, and the chunks of its parts.
+
+Others may write in between, and a slow reader holds no lock.
+"""
 
 import sqlite3
 from collections.abc import Iterator, Sequence
@@ -6,12 +9,10 @@ from typing import Any
 
 from ragmem.backends.lightrag.rows import evidence, names, reads, sources
 from ragmem.backends.lightrag.rows.extractions import Chunks
-from ragmem.backends.lightrag.rows.keys import SPACE
+from ragmem.backends.lightrag.rows.keys import SPACE, values_table
 from ragmem.domain.model import Entity, Relation
+from ragmem.storage.sql.batches import batches
 from ragmem.storage.sql.sqlite import SQLiteDatabase
-
-ROWS = 2_000
-"""Rows per read: others may write in between, and a slow reader holds no lock."""
 
 
 def node_rows(
@@ -21,23 +22,28 @@ def node_rows(
 
     Without `described` they have a type only.
     """
-    last = ""
     chunks = Chunks(database.connection(), workspace)
-    while True:
+    for numbers in _numbers(database, workspace):
         with database.read() as connection:
             rows = connection.execute(
-                f"SELECT {evidence.NODE} FROM store_nodes AS o WHERE space = {SPACE} AND present AND id > ?"
-                " ORDER BY id LIMIT ?",
-                (workspace, last, ROWS),
+                f"SELECT {evidence.NODE} FROM {values_table(numbers)} CROSS JOIN store_nodes AS o"
+                " ON o.n = column1 AND o.present ORDER BY o.id",
+                numbers,
             ).fetchall()
             if described:
                 made = list(evidence.nodes(connection, workspace, rows, chunks=chunks))
             else:
                 made = list(evidence.undescribed(rows))
         yield from made
-        if len(rows) < ROWS:
-            return
-        last = made[-1][0]
+
+
+def _numbers(database: SQLiteDatabase, workspace: str) -> Iterator[list[int]]:
+    """Yield the numbers of all entities of a workspace, in the order of their names."""
+    with database.read() as connection:
+        rows = connection.execute(
+            f"SELECT n FROM store_nodes WHERE space = {SPACE} ORDER BY id", (workspace,)
+        ).fetchall()
+    return batches(number for (number,) in rows)
 
 
 def edge_rows(
@@ -47,25 +53,20 @@ def edge_rows(
 
     Without `described` they have no attributes.
     """
-    last = ("", "")
     chunks = Chunks(database.connection(), workspace)
-    while True:
+    for numbers in _numbers(database, workspace):
         with database.read() as connection:
             rows = connection.execute(
-                f"SELECT {evidence.EDGE} FROM store_nodes AS near CROSS JOIN store_edges AS o"
-                " ON o.source = near.n AND o.present CROSS JOIN store_nodes AS far ON far.n = o.target"
-                f" WHERE near.space = {SPACE} AND near.id >= ? AND (near.id, far.id) > (?, ?)"
-                " ORDER BY near.id, far.id LIMIT ?",
-                (workspace, last[0], *last, ROWS),
+                f"SELECT {evidence.EDGE} FROM {values_table(numbers)} CROSS JOIN store_nodes AS near"
+                " ON near.n = column1 CROSS JOIN store_edges AS o ON o.source = near.n AND o.present"
+                " CROSS JOIN store_nodes AS far ON far.n = o.target ORDER BY near.id, far.id",
+                numbers,
             ).fetchall()
             if described:
                 made = list(evidence.edges(connection, workspace, rows, chunks=chunks))
             else:
                 made = [(source, target, {}, weight) for _, source, target, weight, _ in rows]
         yield from made
-        if len(rows) < ROWS:
-            return
-        last = (made[-1][0], made[-1][1])
 
 
 def nodes(

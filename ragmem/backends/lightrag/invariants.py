@@ -7,7 +7,7 @@ import numpy as np
 
 from ragmem.backends.lightrag.rows import views
 from ragmem.backends.lightrag.rows.extractions import decode
-from ragmem.backends.lightrag.rows.keys import sort_pair
+from ragmem.backends.lightrag.rows.keys import has_name, sort_pair
 from ragmem.backends.lightrag.vectors.segments import restore
 from ragmem.errors import StoreDamagedError
 from ragmem.ports import Embedder
@@ -32,14 +32,16 @@ DEGREE = (
 """The correct degree of an entity (the row `o`); each count is one search of an index."""
 
 HAS_NODE = (
-    f"EXISTS (SELECT 1 FROM store_nodes n WHERE n.space = {_SPACE_OF} AND n.id = o.subject AND n.present)"
+    f"EXISTS (SELECT 1 FROM store_nodes n WHERE n.space = {_SPACE_OF}"
+    f" AND {has_name('n', 'o.subject')} AND n.present)"
 )
 """Whether the entity of a vector (the row `o`) exists."""
 
 HAS_EDGE = (
     "EXISTS (SELECT 1 FROM store_nodes a JOIN store_edges e ON e.source = a.n AND e.present"
     " JOIN store_nodes b ON b.n = e.target"
-    f" WHERE a.space = {_SPACE_OF} AND a.id = min(o.subject, o.object) AND b.id = max(o.subject, o.object))"
+    f" WHERE a.space = {_SPACE_OF} AND {has_name('a', 'min(o.subject, o.object)')}"
+    " AND b.id = max(o.subject, o.object))"
 )
 """Whether the relation of a vector (the row `o`) exists."""
 

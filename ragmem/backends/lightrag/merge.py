@@ -153,7 +153,10 @@ def _add_graph(
         "INSERT OR IGNORE INTO store_mentions (chunk, node) VALUES (?, ?)",
         sorted((chunk, nodes[name]) for chunk, name in mentions),
     )
-    weighed = sorted((chunk, edges[places[pair]], weight) for (chunk, pair), weight in evidence.items())
+    weighed = sorted(
+        (chunk, edges[places[pair]], round(weight * keys.WEIGHT, 6))
+        for (chunk, pair), weight in evidence.items()
+    )
     connection.executemany(
         "INSERT OR REPLACE INTO store_evidence (chunk, edge, weight) VALUES (?, ?, ?)", weighed
     )

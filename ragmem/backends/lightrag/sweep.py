@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Mapping, Sequence
 
+from ragmem.backends.lightrag.rows.keys import has_name
 from ragmem.storage.sql.migrations import table_exists
 from ragmem.storage.sql.sqlite import SQLiteDatabase
 
@@ -84,21 +85,22 @@ _STEPS: tuple[tuple[str, str, str], ...] = (
     (
         "vectors",
         "store_name_vectors",
-        """
+        f"""
         o.namespace = 'entities' AND NOT EXISTS (
           SELECT 1 FROM store_nodes AS n JOIN store_spaces AS s ON s.n = n.space
-          WHERE s.name = o.workspace AND n.id = o.subject
+          WHERE s.name = o.workspace AND {has_name("n", "o.subject")}
         )
         """,
     ),
     (
         "vectors",
         "store_name_vectors",
-        """
+        f"""
         o.namespace = 'relationships' AND NOT EXISTS (
           SELECT 1 FROM store_nodes AS a JOIN store_spaces AS s ON s.n = a.space
           JOIN store_edges AS e ON e.source = a.n JOIN store_nodes AS b ON b.n = e.target
-          WHERE s.name = o.workspace AND a.id = min(o.subject, o.object) AND b.id = max(o.subject, o.object)
+          WHERE s.name = o.workspace AND {has_name("a", "min(o.subject, o.object)")}
+          AND b.id = max(o.subject, o.object)
         )
         """,
     ),

@@ -116,6 +116,7 @@ CATALOG = Schema(
         Migration(14, "sharing", _statements(schema.SHARING), reads_without=True),
         Migration(15, "members", [*statements_of(postgres_members.COLUMNS), *postgres_members.FUNCTIONS]),
         Migration(16, "postings as codes", (), build),
+        Migration(17, "moments of merges", _statements(schema.MOMENTS_OF_MERGES), reads_without=True),
     ),
 )
 """The catalog in PostgreSQL; the table `migrations` has its version."""

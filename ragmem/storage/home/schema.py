@@ -308,6 +308,11 @@ CREATE INDEX entity_names_by_form ON entity_names (project, form) WHERE form <> 
 CREATE INDEX entity_names_by_node ON entity_names (project, canonical) WHERE canonical <> name;
 """
 
+# Only merges have a moment, and a 0 takes no space. made_at: when a name was merged, or set apart again.
+MOMENTS_OF_MERGES = """
+UPDATE entity_names SET made_at = 0 WHERE rule = '' AND node IS NULL AND spelling IS NULL;
+"""
+
 # What the lifecycle knows. By id where it outlasts a memory's time in the archive, by number where it can be
 # made again.
 LIFECYCLE = """
@@ -631,6 +636,7 @@ CATALOG = Schema(
         Migration(14, "names once", statements_of(NAMES_ONCE), reads_without=True),
         Migration(15, "sharing", statements_of(SHARING), reads_without=True),
         Migration(16, "postings as codes", (), build),
+        Migration(17, "moments of merges", statements_of(MOMENTS_OF_MERGES), reads_without=True),
     ),
     stamped=_read_version,
     stamp=_write_version,

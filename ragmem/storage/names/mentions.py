@@ -31,7 +31,8 @@ class Mentions:
         """Return a text that changes when names are learnt, merged or removed."""
         with self._database.read() as connection:
             (names,) = connection.execute(
-                "SELECT count(*) || '/' || coalesce(max(made_at), 0) FROM entity_names"
+                "SELECT count(*) || '/' || coalesce(max(n), 0) || '/' || coalesce(max(made_at), 0)"
+                " FROM entity_names"
             ).fetchone()
             (nodes,) = connection.execute(
                 "SELECT count(*) FROM entity_names WHERE canonical <> name"

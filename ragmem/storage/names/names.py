@@ -69,7 +69,7 @@ class EntityNames:
         with self._database.write() as connection:
             nodes = "SELECT project, name, canonical FROM entity_names"
             before = set(map(tuple, connection.execute(nodes).fetchall()))
-            at = max((made for (made,) in connection.execute("SELECT made_at FROM entity_names")), default=0)
+            (at,) = connection.execute("SELECT coalesce(max(updated_at), 0) FROM memories").fetchone()
             rows = connection.execute("SELECT n, project, form FROM entity_names ORDER BY n").fetchall()
             for n in (n for n, _, form in rows if not form):
                 reset_node(connection, n, at)

@@ -85,8 +85,8 @@ def _write_names(
             form = canonical_form(name, (kind,))
             (n,) = connection.execute(
                 "INSERT INTO entity_names (project, name, types, form, rule, made_at)"
-                " VALUES (?,?,?,?,'',?) RETURNING n",
-                (told.project, name, kind, form, told.at),
+                " VALUES (?,?,?,?,'',0) RETURNING n",
+                (told.project, name, kind, form),
             ).fetchone()
             touched.add(form)
         else:

@@ -2,12 +2,15 @@
 
 import orjson
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ragmem.backends import fake, lightrag
 from ragmem.backends.lightrag import engine
-from ragmem.backends.lightrag.rows import names
+from ragmem.backends.lightrag.rows import keys, names
 from ragmem.backends.lightrag.rows.schema import STORE
 from ragmem.domain.model import USER
+from ragmem.domain.text.token_types import ENTITY_TYPES
 
 OURS, FOREIGN = "oldmemory", "doc-lightrag"
 
@@ -153,3 +156,16 @@ def test_what_lightrag_or_a_person_wrote_stays(migrated):
     migrated.delete([FOREIGN])
     assert migrated.entities() == []
     assert migrated.memory_ids() == set()
+
+
+@given(types=st.dictionaries(st.sampled_from([*ENTITY_TYPES, "UNKNOWN", "a: b", "x"]), st.integers(1, 1_200)))
+def test_types_are_read_as_they_were_written_now_and_before(types):
+    assert keys.read_types(keys.write_types(types)) == types
+    before = "\n".join(f"{kind}:{number}" for kind, number in sorted(types.items()))
+    assert keys.read_types(before) == types
+
+
+def test_a_known_type_takes_a_letter_of_its_own():
+    written = {kind: keys.write_types({kind: 1}) for kind in ENTITY_TYPES}
+    assert all(len(letter) == 1 for letter in written.values())
+    assert len(set(written.values())) == len(ENTITY_TYPES)

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from ragmem.backends import fake, lightrag
 from ragmem.backends.lightrag import graph_dump
-from ragmem.backends.lightrag.rows import names, reads, schema, vectors
+from ragmem.backends.lightrag.rows import keys, names, reads, schema, vectors
 from ragmem.backends.lightrag.rows.tokens import PieceTokenizer
 from ragmem.backends.lightrag.vectors import maintenance
 from ragmem.domain.model import USER, Entity, Extraction, Relation
@@ -524,8 +524,11 @@ HOT_STATEMENTS = (
     "DELETE FROM store_chunk_vectors WHERE chunk = ?",
     f"SELECT n FROM store_chunks WHERE id IN (?, ?) AND space = {SPACE}",
     "SELECT id FROM store_chunks WHERE document = ? ORDER BY position",
-    f"SELECT n, data, degree FROM store_nodes WHERE space = {SPACE} AND id IN (?, ?)",
-    f"SELECT id FROM store_nodes WHERE space = {SPACE} ORDER BY degree DESC LIMIT ?",
+    (
+        f"SELECT o.n FROM (SELECT {SPACE} AS space, ? AS name) AS wanted CROSS JOIN store_nodes AS o"
+        f" ON o.space = wanted.space AND {keys.has_name('o', 'wanted.name')}"
+    ),
+    f"SELECT id FROM store_nodes WHERE space = {SPACE} AND degree > 1 ORDER BY degree DESC LIMIT ?",
     f"SELECT o.id FROM store_nodes AS o WHERE +space = {SPACE} AND n IN ({reads.NODES_BY_PREFIX})",
     "SELECT n, target FROM store_edges WHERE source IN (?)",
     "SELECT n, source FROM store_edges WHERE target IN (?)",
@@ -584,3 +587,47 @@ def test_scores_are_those_of_the_exact_vectors(store):
     )
     found = {hit.memory_id: hit.score for hit in store.search("alpha text 21", limit=50)}
     assert np.allclose([found[r.memory.id] for r in records], exact, atol=0.01)
+
+
+def test_weights_are_kept_as_they_were_given_and_summed(store):
+    weights = (0.35, 1.05, 0.1234, 2.0)
+    for place, weight in enumerate(weights):
+        record = make_record(f"weight {place}", f"text {place}", relations=[("Redis", "Kafka")])
+        [extraction] = record.extractions
+        relations = tuple(replace(one, weight=weight) for one in extraction.relations)
+        store.put([replace(record, extractions=(replace(extraction, relations=relations),))])
+    [(found, _)] = store.neighbours("Redis")
+    assert found.weight == pytest.approx(sum(weights), abs=1e-9)
+    store.delete([record.memory.id])
+    [(found, _)] = store.neighbours("Redis")
+    assert found.weight == 3.0, "never below one for each mention that is left"
+
+
+def test_entities_with_one_relation_or_none_are_listed_behind_those_with_more(store):
+    relations = [("Hub", f"Leaf {place}") for place in range(3)]
+    store.put([make_record("graph", "Hub", entities=["Alone"], relations=relations)])
+    found = [(one.name, degree) for one, degree in store.entities(limit=99)]
+    assert found == [("Hub", 3), ("Leaf 0", 1), ("Leaf 1", 1), ("Leaf 2", 1), ("Alone", 0)]
+    for limit in range(5):
+        assert [(one.name, degree) for one, degree in store.entities(limit=limit)] == found[:limit]
+    drawn = [node["id"] for node in store.subgraph("*", limit=2, project=USER)["nodes"]]
+    assert drawn == ["Hub", "Leaf 0"]
+
+
+def test_names_are_found_as_they_are_written_and_by_beginnings_in_any_case(store):
+    named = ["Readme", "README", "readme", "Ärger", "ärger", "ÄRGER", "Straße", "readMe.md"]
+    store.put([make_record("names", "names", entities=named)])
+    assert {one.name for one, _ in store.entities("rEaDmE")} == {"Readme", "README", "readme", "readMe.md"}
+    assert {one.name for one, _ in store.entities("äR")} == {"Ärger", "ärger", "ÄRGER"}
+    assert {one.name for one, _ in store.entities("STRAS")} == set()
+    for name in named:
+        assert [node["id"] for node in store.subgraph(name, project=USER)["nodes"]] == [name]
+    assert [one.name for one, _ in store.nodes(USER)] == sorted(named)
+
+
+def test_a_name_is_one_entity_however_often_it_is_put(store, database):
+    for place in range(3):
+        store.put([make_record(f"number {place}", f"text {place}", entities=["Redis", "REDIS"])])
+    with database.read() as connection:
+        rows = connection.execute("SELECT id, types FROM store_nodes ORDER BY id").fetchall()
+    assert [name for name, _ in rows] == ["REDIS", "Redis"]

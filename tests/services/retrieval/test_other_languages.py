@@ -143,7 +143,9 @@ INSERT INTO store_vectors SELECT *, 0 FROM vectors_of_today;
 DROP INDEX store_nodes_by_name;
 ALTER TABLE store_nodes DROP COLUMN folded;
 ALTER TABLE store_nodes ADD COLUMN folded TEXT NOT NULL DEFAULT '';
-UPDATE store_nodes SET folded = coalesce(lowered, id);
+UPDATE store_nodes SET folded = coalesce(lowered, lower(id));
+UPDATE store_edges SET weight = weight / 1000;
+UPDATE store_evidence SET weight = weight / 1000;
 ALTER TABLE store_nodes DROP COLUMN lowered;
 CREATE INDEX store_nodes_by_name ON store_nodes (space, folded);
 """

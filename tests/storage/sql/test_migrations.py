@@ -48,6 +48,7 @@ RELEASED = {
     ("catalog", 14): "bee73e912d06f1ea707a20b9164bec6c",
     ("catalog", 15): "c2f4f036c48c581e84adfe17e239e542",
     ("catalog", 16): "e30087c1bc438c881e1eae7742bdb60f",
+    ("catalog", 17): "b73b60b1149b25ca421f150b35464c68",
     ("store", 1): "ade557b679f4adaaa558839752113711",
     ("store", 3): "bb0831eaae3e2fa40ee65f147eef24a2",
     ("store", 2): "2d5e2f1028b96ac889e45fdcb5a3aa7b",
@@ -57,6 +58,9 @@ RELEASED = {
     ("store", 7): "70aaf783c9f0592c2b20f763450cb7d1",
     ("store", 8): "78ed93c1d59fa8e1704f53e88b8ffcf8",
     ("store", 9): "34e5f3cb048fa05cce27ea635f6708fa",
+    ("store", 10): "863fa66a10cb594855b0bc6241a4692e",
+    ("store", 11): "fd566ab658b6ebf7518298c2ff2ca3c9",
+    ("store", 12): "e7049f75494536b584bf4d6fd9bb43e2",
     ("operational", 1): "b5260d2050781cada90c69c740759a58",
     ("operational", 2): "6fd74cf9ea6a668c99d7a7839a98f77f",
 }
@@ -79,6 +83,7 @@ RELEASED_FOR_POSTGRESQL = {
     14: "8cbfd49689ceddbc05d73b2854b7831d",
     15: "f92276a6fddacf81d1682b5a00f078aa",
     16: "e30087c1bc438c881e1eae7742bdb60f",
+    17: "b73b60b1149b25ca421f150b35464c68",
 }
 """The same for the catalog of PostgreSQL, whose statements are derived from those of SQLite."""
 
@@ -420,6 +425,8 @@ def test_names_that_are_stored_once_say_what_they_said_before(tmp_path):
         with database.write() as connection:
             connection.executemany(f"INSERT INTO entity_names ({columns}) VALUES (?,?,?,?,?,?,?,?,?,?)", rows)
         migrate(database, CATALOG)
+        # Since step 17 a name that was never merged has no moment.
+        rows = [(*row[:8], 0 if row[0] in {1, 5} else row[8], row[9]) for row in rows]
         assert database.select(read) == rows
         stored = "SELECT n, spelling, node FROM entity_names WHERE coalesce(spelling, node) IS NOT NULL"
         assert database.select(stored) == [

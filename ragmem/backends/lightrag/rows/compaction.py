@@ -55,6 +55,17 @@ def place_sentences(connection: Any) -> None:
         )
 
 
+def shorten_types(connection: Any) -> None:
+    """Write the types of entities as letters."""
+    connection.executemany(
+        "UPDATE store_nodes SET types = ? WHERE n = ?",
+        [
+            (keys.write_types(keys.read_types(types)), number)
+            for number, types in connection.execute("SELECT n, types FROM store_nodes WHERE types <> ''")
+        ],
+    )
+
+
 def _decode_sentences(stored: bytes) -> dict[int, tuple[list[_Fields], list[_Fields]]]:
     """Return position -> (entities, relations) as earlier releases stored them; empty for a later form."""
     content = orjson.loads(zlib.decompress(stored))

@@ -8,7 +8,7 @@ import orjson
 
 from ragmem.backends.lightrag.rows import names, orphans
 from ragmem.backends.lightrag.rows.extractions import Chunks
-from ragmem.backends.lightrag.rows.keys import read_types
+from ragmem.backends.lightrag.rows.keys import WEIGHT, read_types
 from ragmem.backends.lightrag.rows.sources import ENTITY_CHUNKS, MAX_SOURCES, RELATION_CHUNKS, newest
 
 _Fields = dict[str, Any]
@@ -16,7 +16,7 @@ _Fields = dict[str, Any]
 NODE = "o.n, o.id, o.degree, o.types, o.data"
 """The columns of a node (the row `o`) that `nodes` takes."""
 
-EDGE = "o.n, near.id, far.id, o.weight, o.data"
+EDGE = f"o.n, near.id, far.id, o.weight / {WEIGHT}, o.data"
 """The columns of an edge (the row `o` between the rows `near` and `far`) that `edges` takes."""
 
 

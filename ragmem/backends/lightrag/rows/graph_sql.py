@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from ragmem.backends.lightrag.rows import evidence, keys
-from ragmem.backends.lightrag.rows.keys import SPACE, sort_pair, values_table
+from ragmem.backends.lightrag.rows.keys import SPACE, has_name, sort_pair, values_table
 from ragmem.storage.sql.batches import PARAMETERS, batches
 
 ALL = "*"
@@ -22,7 +22,7 @@ def nodes(
     for part in batches(dict.fromkeys(names)):
         rows = connection.execute(
             f"SELECT {evidence.NODE} FROM {values_table(part)} CROSS JOIN store_nodes AS o"
-            f" ON o.space = {SPACE} AND o.id = column1 WHERE o.present",
+            f" ON o.space = {SPACE} AND {has_name('o', 'column1')} WHERE o.present",
             (*part, workspace),
         ).fetchall()
         yield from evidence.nodes(connection, workspace, rows)
@@ -30,7 +30,7 @@ def nodes(
 
 def degrees(connection: sqlite3.Connection, workspace: str, names: Iterable[str]) -> dict[str, int]:
     """Return the degrees of those nodes that exist."""
-    return keys.by_id(connection, "store_nodes", "degree", workspace, names, condition="o.present")
+    return keys.node_values(connection, "degree", workspace, names, condition="o.present")
 
 
 def edges(
@@ -40,8 +40,8 @@ def edges(
     for part in batches(dict.fromkeys(pairs), PARAMETERS // 2):
         rows = connection.execute(
             f"SELECT {evidence.EDGE} FROM {values_table(part)}"
-            f" CROSS JOIN store_nodes AS near ON near.space = {SPACE} AND near.id = column1"
-            f" CROSS JOIN store_nodes AS far ON far.space = {SPACE} AND far.id = column2"
+            f" CROSS JOIN store_nodes AS near ON near.space = {SPACE} AND {has_name('near', 'column1')}"
+            f" CROSS JOIN store_nodes AS far ON far.space = {SPACE} AND {has_name('far', 'column2')}"
             " CROSS JOIN store_edges AS o ON o.source = near.n AND o.target = far.n WHERE o.present",
             (*chain.from_iterable(part), workspace, workspace),
         ).fetchall()
@@ -56,7 +56,7 @@ def adjacent(connection: sqlite3.Connection, workspace: str, names: Iterable[str
         for near, far in (("source", "target"), ("target", "source")):
             for name, other in connection.execute(
                 f"SELECT near.id, far.id FROM {values_table(part)}"
-                f" CROSS JOIN store_nodes AS near ON near.space = {SPACE} AND near.id = column1"
+                f" CROSS JOIN store_nodes AS near ON near.space = {SPACE} AND {has_name('near', 'column1')}"
                 f" CROSS JOIN store_edges AS o ON o.{near} = near.n AND o.present"
                 f" CROSS JOIN store_nodes AS far ON far.n = o.{far}",
                 (*part, workspace),
@@ -98,7 +98,7 @@ def upsert_edges(
         "UPDATE store_edges SET weight = ?, data = ? WHERE n = ?",
         [
             (
-                float(data.get("weight", 1.0)),
+                round(float(data.get("weight", 1.0)) * keys.WEIGHT, 6),
                 orjson.dumps({**before.get(pair, {}), **data}).decode(),
                 numbers[places[pair]],
             )
@@ -142,13 +142,24 @@ def remove_nodes(connection: sqlite3.Connection, workspace: str, names: Iterable
     )
 
 
+def select_connected(
+    connection: sqlite3.Connection, columns: str, condition: str, workspace: str, limit: int
+) -> list[tuple[Any, ...]]:
+    """Return columns of the most connected nodes (the rows `o`) that meet a condition, by degree and name."""
+    query = f"SELECT {columns} FROM store_nodes AS o WHERE o.space = {SPACE} AND {condition} AND {{}}"
+    for degree in ("degree > 1", "1"):
+        rows = connection.execute(
+            f"{query.format(degree)} ORDER BY o.degree DESC, o.id LIMIT ?", (workspace, limit)
+        ).fetchall()
+        # The index has those with two relations or more.
+        if len(rows) == limit:
+            break
+    return rows
+
+
 def most_connected(connection: sqlite3.Connection, workspace: str, limit: int) -> list[str]:
     """Return the names of the most connected nodes."""
-    rows = connection.execute(
-        f"SELECT id FROM store_nodes WHERE space = {SPACE} AND present ORDER BY degree DESC, id LIMIT ?",
-        (workspace, limit),
-    )
-    return [name for (name,) in rows]
+    return [name for (name,) in select_connected(connection, "id", "present", workspace, limit)]
 
 
 def walk_graph(

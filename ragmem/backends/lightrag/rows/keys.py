@@ -3,7 +3,7 @@
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
+from itertools import chain, count
 
 import orjson
 
@@ -13,6 +13,10 @@ SPACE = "(SELECT n FROM store_spaces WHERE name = ?)"
 """The number of a workspace as an SQL expression; NULL for an unknown one, which matches no row."""
 
 
+WEIGHT = 1000.0
+"""Weights of edges and evidence are stored in thousandths: most of them are integral then, and small."""
+
+
 def sort_pair(one: str, other: str) -> tuple[str, str]:
     """Return the two ends of an edge in stored order: edges have no direction."""
     return (one, other) if one <= other else (other, one)
@@ -20,6 +24,11 @@ def sort_pair(one: str, other: str) -> tuple[str, str]:
 
 # To read many rows, their keys are the outer loop (CROSS JOIN keeps the order). With `IN` and a long list,
 # SQLite would read the whole table, or all of an index that begins with the workspace.
+
+
+def has_name(row: str, name: str) -> str:
+    """Return the condition that a row of nodes has a name; its index compares letters in any case."""
+    return f"{row}.id = {name} COLLATE NOCASE AND {row}.id = {name}"
 
 
 def values_table(rows: Sequence[object]) -> str:
@@ -52,6 +61,7 @@ def by_id(
     ids: Iterable[str],
     *,
     condition: str = "1",
+    same: str = "o.id = column1",
 ) -> dict[str, int]:
     """Return id -> value of a column of those rows of a workspace that exist and meet a condition."""
     found: dict[str, int] = {}
@@ -59,7 +69,7 @@ def by_id(
         found.update(
             connection.execute(
                 f"SELECT o.id, o.{column} FROM {values_table(part)} CROSS JOIN {table} AS o"
-                f" ON o.id = column1 AND o.space = {SPACE} WHERE {condition}",
+                f" ON {same} AND o.space = {SPACE} WHERE {condition}",
                 (*part, workspace),
             ).fetchall()
         )
@@ -84,7 +94,15 @@ def make_chunks(connection: sqlite3.Connection, workspace: str, ids: Iterable[st
 
 def node_numbers(connection: sqlite3.Connection, workspace: str, names: Iterable[str]) -> dict[str, int]:
     """Return name -> number of those entities that have a row."""
-    return by_id(connection, "store_nodes", "n", workspace, names)
+    return node_values(connection, "n", workspace, names)
+
+
+def node_values(
+    connection: sqlite3.Connection, column: str, workspace: str, names: Iterable[str], *, condition: str = "1"
+) -> dict[str, int]:
+    """Return name -> value of a column of those entities that have a row and meet a condition."""
+    same = has_name("o", "column1")
+    return by_id(connection, "store_nodes", column, workspace, names, condition=condition, same=same)
 
 
 def make_nodes(
@@ -93,12 +111,20 @@ def make_nodes(
     """Return name -> number of entities; unknown ones get a row, `present` ones become nodes."""
     wanted = sorted(set(names))
     space = make_space(connection, workspace)
+    found = node_numbers(connection, workspace, wanted)
+    if present:
+        connection.executemany(
+            "UPDATE store_nodes SET present = 1 WHERE n = ? AND NOT present",
+            [(number,) for number in found.values()],
+        )
+    (last,) = connection.execute("SELECT max(n) FROM store_nodes").fetchone()
+    made = dict(zip((name for name in wanted if name not in found), count((last or 0) + 1), strict=False))
     connection.executemany(
-        "INSERT INTO store_nodes (space, id, lowered, present) VALUES (?, ?, ?, ?)"
-        f" ON CONFLICT (space, id) DO {'UPDATE SET present = 1 WHERE NOT present' if present else 'NOTHING'}",
-        [(space, name, None if name == (lowered := name.lower()) else lowered, present) for name in wanted],
+        "INSERT INTO store_nodes (n, space, id, lowered, present)"
+        " VALUES (?1, ?2, ?3, nullif(?4, lower(?3)), ?5)",
+        [(number, space, name, name.lower(), present) for name, number in made.items()],
     )
-    return node_numbers(connection, workspace, wanted)
+    return found | made
 
 
 def edge_numbers(
@@ -144,11 +170,47 @@ def change_types(connection: sqlite3.Connection, changes: Mapping[int, Mapping[s
         connection.executemany("UPDATE store_nodes SET types = ? WHERE n = ?", changed)
 
 
+_LETTERS = {
+    "person": "P",
+    "organization": "O",
+    "project": "J",
+    "tool": "T",
+    "library": "L",
+    "language": "A",
+    "model": "M",
+    "service": "S",
+    "host": "H",
+    "file": "F",
+    "symbol": "Y",
+    "command": "C",
+    "config": "G",
+    "error": "R",
+    "protocol": "X",
+    "concept": "N",
+    "version": "V",
+    "dataset": "D",
+    "event": "E",
+}
+"""Types as they are stored; a letter is never given to another one."""
+
+_TYPES = {letter: kind for kind, letter in _LETTERS.items()}
+
+
 def read_types(stored: str) -> dict[str, int]:
     """Return type -> number of mentions, from the form that `write_types` makes."""
-    return {kind: int(count) for kind, _, count in (line.rpartition(":") for line in stored.splitlines())}
+    found = {}
+    for line in stored.splitlines():
+        kind, colon, number = line.rpartition(":")
+        if not colon:
+            kind, number = _TYPES[line[0]], line[1:] or "1"
+        found[kind] = int(number)
+    return found
 
 
 def write_types(types: Mapping[str, int]) -> str:
-    """Return types and their numbers as lines `type:number`."""
-    return "\n".join(f"{kind}:{count}" for kind, count in sorted(types.items()) if count > 0)
+    """Return types and their numbers as lines: `F3`, `F` for `F1`, `type:number` where it has no letter."""
+    return "\n".join(
+        f"{_LETTERS[kind]}{number if number > 1 else ''}" if kind in _LETTERS else f"{kind}:{number}"
+        for kind, number in sorted(types.items())
+        if number > 0
+    )

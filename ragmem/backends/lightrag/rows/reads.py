@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ragmem.backends.lightrag.rows import evidence, graph_sql, names, vectors, views
+from ragmem.backends.lightrag.rows import evidence, graph_sql, keys, names, vectors, views
 from ragmem.backends.lightrag.rows.keys import SPACE
 from ragmem.domain.model import Entity, Relation
 from ragmem.errors import BackendError
@@ -13,7 +13,8 @@ from ragmem.storage.sql.batches import batches, marks, padded
 
 NODES_BY_PREFIX = (
     f"SELECT n FROM store_nodes WHERE space = {SPACE} AND lowered >= ? AND lowered < ?"
-    f" UNION ALL SELECT n FROM store_nodes WHERE space = {SPACE} AND id >= ? AND id < ? AND +lowered IS NULL"
+    f" UNION ALL SELECT n FROM store_nodes WHERE space = {SPACE}"
+    " AND id >= ? COLLATE NOCASE AND id < ? COLLATE NOCASE AND +lowered IS NULL"
 )
 """The numbers of entities between two names in lower case; parameters: workspace, first, end; these again."""
 
@@ -147,13 +148,15 @@ def entities(
     folded = prefix.lower()
     found: list[list[tuple[Entity, int]]] = []
     for workspace in _workspaces(connection, project):
-        condition = f"+space = {SPACE} AND n IN ({NODES_BY_PREFIX})" if folded else f"space = {SPACE}"
-        values = (workspace, folded, folded + _LAST_CHARACTER) * 2 if folded else ()
-        rows = connection.execute(
-            f"SELECT {evidence.NODE} FROM store_nodes AS o WHERE {condition} AND present"
-            " ORDER BY degree DESC, id LIMIT ?",
-            (workspace, *values, limit),
-        ).fetchall()
+        if folded:
+            rows = connection.execute(
+                f"SELECT {evidence.NODE} FROM store_nodes AS o"
+                f" WHERE +space = {SPACE} AND n IN ({NODES_BY_PREFIX}) AND present"
+                " ORDER BY degree DESC, id LIMIT ?",
+                (workspace, *(workspace, folded, folded + _LAST_CHARACTER) * 2, limit),
+            ).fetchall()
+        else:
+            rows = graph_sql.select_connected(connection, evidence.NODE, "o.present", workspace, limit)
         made = evidence.nodes(connection, workspace, rows) if described else evidence.undescribed(rows)
         found.append([(entity(name, data), degree) for name, data, degree in made])
     return merge_entities(found, limit)
@@ -173,7 +176,7 @@ def merge_entities(found: Sequence[Sequence[tuple[Entity, int]]], limit: int) ->
 _EDGES_OF = (
     "store_edges AS o JOIN store_nodes AS near ON near.n = o.source"
     " JOIN store_nodes AS far ON far.n = o.target"
-    f" WHERE o.{{}} = (SELECT n FROM store_nodes WHERE id = ? AND space = {SPACE}) AND o.present"
+    " WHERE o.{} = ? AND o.present"
 )
 
 
@@ -183,11 +186,12 @@ def neighbours(
     """Return the relations of an entity and the entities at their other end, heaviest first."""
     found: list[tuple[Relation, Entity]] = []
     for workspace in _workspaces(connection, project):
+        number = keys.node_numbers(connection, workspace, [name]).get(name)
         rows = connection.execute(
             f"SELECT {evidence.EDGE} FROM {_EDGES_OF.format('source')}"
             f" UNION ALL SELECT {evidence.EDGE} FROM {_EDGES_OF.format('target')}"
             " ORDER BY 4 DESC, 2, 3 LIMIT ?",
-            (name, workspace, name, workspace, limit),
+            (number, number, limit),
         ).fetchall()
         edges = list(evidence.edges(connection, workspace, rows))
         others = [target if source == name else source for source, target, _, _ in edges]

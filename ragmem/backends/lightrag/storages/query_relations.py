@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 from ragmem.backends.lightrag.rows import graph_sql
-from ragmem.backends.lightrag.rows.keys import sort_pair
+from ragmem.backends.lightrag.rows.keys import has_name, sort_pair
 
 RELATIONS_OF_A_QUERY = 400
 """Most relations for a query, best first. It keeps those that fit its budget of 8,000 tokens, and each takes
@@ -32,8 +32,8 @@ def limit_relations() -> Iterator[None]:
 
 
 _NEAR = (
-    "(SELECT n FROM store_nodes WHERE id = :name"
-    " AND space = (SELECT n FROM store_spaces WHERE name = :workspace))"
+    f"(SELECT o.n FROM store_nodes AS o WHERE {has_name('o', ':name')}"
+    " AND o.space = (SELECT n FROM store_spaces WHERE name = :workspace))"
 )
 
 _EDGES_OF = tuple(
@@ -48,7 +48,8 @@ _TO_POPULAR = tuple(
     f"""
     SELECT far.id, far.degree, o.weight FROM (
       SELECT n, id, degree FROM store_nodes
-      WHERE space = (SELECT n FROM store_spaces WHERE name = :workspace) ORDER BY degree DESC LIMIT :popular
+      WHERE space = (SELECT n FROM store_spaces WHERE name = :workspace) AND degree > 1
+      ORDER BY degree DESC LIMIT :popular
     ) AS far CROSS JOIN store_edges AS o ON o.{near} = {_NEAR} AND o.{far} = far.n AND o.present
     ORDER BY far.degree DESC, o.weight DESC LIMIT :limit
     """

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ragmem.backends.lightrag.rows import graph_sql, names, vectors
-from ragmem.backends.lightrag.rows.keys import SPACE
+from ragmem.backends.lightrag.rows.keys import SPACE, has_name
 from ragmem.backends.lightrag.vectors.segments import quantise
 from ragmem.ports import Embedder
 from ragmem.storage.sql.batches import batches
@@ -51,7 +51,10 @@ _COUNT = {
     ),
 }
 
-_NODE = f"(SELECT n FROM store_nodes WHERE space = {SPACE} AND id = ? AND present)"
+_NODE = (
+    f"(SELECT o.n FROM (SELECT {SPACE} AS space, ? AS name) AS wanted CROSS JOIN store_nodes AS o"
+    f" ON o.space = wanted.space AND {has_name('o', 'wanted.name')} AND o.present)"
+)
 
 _THERE = {
     names.ENTITIES: f"SELECT 1 WHERE {_NODE} IS NOT NULL",

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from ragmem.backends.lightrag.rows import graph_sql, names, vectors, views
-from ragmem.backends.lightrag.rows.keys import sort_pair
+from ragmem.backends.lightrag.rows.keys import has_name, sort_pair
 from ragmem.backends.lightrag.vectors.segments import quantise
 from ragmem.frozen import dataclass
 from ragmem.ports import Embedder, TextsOf
@@ -30,12 +30,13 @@ _AFTER_ALL = 2**62
 _OWNED = {
     names.ENTITIES: (
         "EXISTS (SELECT 1 FROM store_nodes n JOIN store_spaces s ON s.n = n.space"
-        " WHERE s.name = o.workspace AND n.id = o.subject AND n.present)"
+        f" WHERE s.name = o.workspace AND {has_name('n', 'o.subject')} AND n.present)"
     ),
     names.RELATIONSHIPS: (
         "EXISTS (SELECT 1 FROM store_spaces s JOIN store_nodes a ON a.space = s.n"
         " JOIN store_nodes b ON b.space = s.n JOIN store_edges e ON e.source = a.n AND e.target = b.n"
-        " WHERE s.name = o.workspace AND a.id = min(o.subject, o.object) AND b.id = max(o.subject, o.object)"
+        f" WHERE s.name = o.workspace AND {has_name('a', 'min(o.subject, o.object)')}"
+        f" AND {has_name('b', 'max(o.subject, o.object)')}"
         " AND e.present)"
     ),
 }

@@ -48,6 +48,11 @@ HAS_EDGE = (
 CHUNK_EXISTS = "EXISTS (SELECT 1 FROM store_chunks c WHERE c.n = o.chunk)"
 """Whether the chunk of a mention or vector (the row `o`) exists."""
 
+HAS_TWIN = (
+    f"EXISTS (SELECT 1 FROM store_nodes t WHERE t.space = o.space AND {has_name('t', 'o.id')} AND t.n <> o.n)"
+)
+"""Whether there is another entity of the same name and workspace (as that of the row `o`)."""
+
 _OF_MODEL = "(:model = '' OR m.name = :model)"
 
 NO_VECTOR = (
@@ -101,6 +106,7 @@ _RULES: tuple[tuple[str, str], ...] = (
         "relations have an end that is no entity",
         f"SELECT {_EDGE_NAME} {_OF_EDGE} WHERE o.present AND ({LOST_END})",
     ),
+    ("entities are there more than once", f"SELECT DISTINCT o.id FROM store_nodes o WHERE {HAS_TWIN}"),
     (
         "entities have another degree than relations",
         f"SELECT o.id FROM store_nodes o WHERE o.degree <> {DEGREE}",

@@ -27,6 +27,10 @@ _DAMAGED: tuple[str, ...] = (
         " JOIN store_documents d ON d.n = c.document WHERE NOT EXISTS"
         " (SELECT 1 FROM store_edges e WHERE e.n = o.edge AND e.present)"
     ),
+    (
+        f"SELECT d.id FROM store_nodes o JOIN store_mentions m ON m.node = o.n AND {invariants.HAS_TWIN}"
+        " JOIN store_chunks c ON c.n = m.chunk JOIN store_documents d ON d.n = c.document"
+    ),
 )
 
 

@@ -20,6 +20,7 @@ DAMAGES = {
     "UPDATE store_nodes SET present = 0 WHERE id = 'Redis'": "vectors are of no entity",
     "UPDATE store_name_vectors SET object = 'x' WHERE namespace = 'relationships'": "are of no relation",
     "DELETE FROM store_nodes WHERE id = 'Redis'": "relations have an end that is no entity",
+    "INSERT INTO store_nodes (space, id) SELECT space, id FROM store_nodes WHERE id = 'Kafka'": "than once",
     "DELETE FROM store_edges": "vectors are of no relation",
     "UPDATE store_edges SET present = 0": "vectors are of no relation",
     "UPDATE store_nodes SET degree = degree + 1": "entities have another degree than relations",
@@ -96,6 +97,20 @@ def test_a_repair_puts_aside_a_memory_whose_extractions_cannot_be_read(store, da
         ("Kafka", 1),
         ("Redis", 1),
     ]
+    assert store.check(deep=True) == []
+
+
+def test_an_entity_that_is_there_twice_is_told_and_repaired(store, database):
+    damage(
+        database, "INSERT INTO store_nodes (space, id) SELECT space, id FROM store_nodes WHERE id = 'Redis'"
+    )
+    newest = "(SELECT max(n) FROM store_nodes)"
+    damage(database, f"INSERT INTO store_mentions SELECT chunk, {newest} FROM store_mentions LIMIT 1")
+    assert any("entities are there more than once: 1 (Redis)" in line for line in store.check())
+    store.repair()
+    assert store.check(deep=True) == []
+    store.put([StoreContract.REDIS, StoreContract.KAFKA])
+    assert [one.name for one, _ in store.entities()] == ["Billing", "Kafka", "Redis"]
     assert store.check(deep=True) == []
 
 

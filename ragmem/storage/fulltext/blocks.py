@@ -7,6 +7,7 @@ decides. Frequencies take four bits.
 """
 
 import struct
+from bisect import bisect_left
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
@@ -213,7 +214,7 @@ class Block:
             return np.frombuffer(
                 self._data, f"<u{coding.width}", count, self._pieces + self._offset(position, begin)
             )
-        place = self._pieces + int(self._offsets[self._coded.searchsorted(position)])
+        place = self._pieces + int(self._offsets[bisect_left(self._coded, position)])
         if count >= coding.bitmaps:
             found = self._bits(place, coding.size)
             _check(len(found), count)
@@ -227,7 +228,7 @@ class Block:
 
     def _offset(self, position: int, begin: int) -> int:
         """Return where the piece of a rare term begins: after those of the rare terms since a coded one."""
-        before = int(self._coded.searchsorted(position))
+        before = bisect_left(self._coded, position)
         if not before:
             return self._coding.width * begin
         coded = int(self._coded[before - 1])
@@ -249,7 +250,8 @@ class Block:
         place, tall = self._tall
         if tall:
             places = np.frombuffer(self._data, "<u4", tall, place)
-            one, other = places.searchsorted((begin, end)).tolist()
+            # Not searchsorted, which would convert the few places first.
+            one, other = bisect_left(places, begin), bisect_left(places, end)
             found[places[one:other] - begin] = np.frombuffer(self._data, "u1", tall, place + 4 * tall)[
                 one:other
             ]

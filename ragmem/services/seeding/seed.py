@@ -237,9 +237,8 @@ def _index(
 def _pack(catalog: Catalog, indexed: int) -> None:
     """Rewrite the words and the file of a home of which this run indexed the larger part.
 
-    It grew by many writes, which leave segments of words, and pages that are not full.
-
-    Where the disk is full, or another process reads or writes, the file stays as it is.
+    It grew by many writes, which leave segments of words, and pages that are not full. Where the disk is
+    full, or another process reads or writes, the file stays as it is.
     """
     if indexed >= PACKED_FROM and 2 * indexed > sum(catalog.overview.count_by("state").values()):
         with suppress(StorageError, StoreBusyError):

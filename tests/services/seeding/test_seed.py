@@ -271,6 +271,8 @@ def test_the_file_of_a_home_that_was_made_for_the_larger_part_is_rewritten(memor
     write_notes(notes, 50)
     assert memory.seed().indexed == 50
     assert rewritten == [True]
+    with memory.catalog.database.read() as connection:
+        assert connection.execute("SELECT count(*) FROM lexicon_segments").fetchone() == (1,)
     (notes / "one-more.md").write_text("# One more\n\nWe decided on a second crane, because of the tide.\n")
     assert memory.seed().indexed == 1
     assert rewritten == [True]

@@ -32,8 +32,6 @@ _LOW = 8
 _TALL = 15
 """Frequencies from here on are written as bytes, with their places."""
 
-_PLACES = np.arange(1 << 16)
-
 _NIBBLES = np.array([[value & 15, value >> 4] for value in range(256)], dtype="u1").view("<u2")[:, 0]
 """The two halves of a byte as two bytes."""
 
@@ -221,7 +219,7 @@ class Block:
             return found
         found = self._bits(place + count, (count + coding.zeros + 7) // 8)
         _check(len(found), count)
-        found -= _PLACES[:count]
+        found -= np.arange(count)
         found <<= _LOW
         found += np.frombuffer(self._data, "u1", count, place)
         return found

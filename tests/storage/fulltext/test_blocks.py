@@ -46,6 +46,11 @@ def test_postings_are_read_as_they_were_written(chunks, counts, seed):
             begin += count
 
 
+def test_a_text_of_very_many_chunks_is_read_as_it_was_written():
+    *_, ordinals, _, [(_, data)] = written(700_000, [66_000])
+    assert np.array_equal(Block(data, TOKEN, 700_000).postings(0)[0], ordinals)
+
+
 def test_a_block_of_many_terms_fills_a_page_and_no_more():
     *_, blocks = written(7_000, [1, 1, 1, 2, 3, 30, 90] * 300)
     sizes = [len(data) for _, data in blocks]

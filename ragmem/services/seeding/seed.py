@@ -41,7 +41,7 @@ from ragmem.storage.memories.memories import DEFERRED_SOURCES
 from ragmem.storage.sql.batches import batches
 
 PACKED_FROM = 50
-"""Memories that a seed must add before it is worth rewriting the file."""
+"""Memories that a seed must add before it is worth rewriting its words and the file."""
 
 
 def seed(
@@ -145,6 +145,7 @@ def seed(
         report.searchable_seconds = time.perf_counter() - began
         if on_searchable is not None:
             on_searchable(report)
+        _merge_words(catalog, report.pending)
         if wait and report.pending and not report.note:
             _index(catalog, open_store, size=settings.seed.batch, progress=progress, report=report)
         still = catalog.memories.pending_ids()
@@ -234,16 +235,27 @@ def _index(
     report.reject(rejected)
 
 
-def _pack(catalog: Catalog, indexed: int) -> None:
-    """Rewrite the words and the file of a home of which this run indexed the larger part.
+def _merge_words(catalog: Catalog, added: int) -> None:
+    """Merge the segments of words that many writes have left, if this run added the larger part of a home.
 
-    It grew by many writes, which leave segments of words, and pages that are not full. Where the disk is
-    full, or another process reads or writes, the file stays as it is.
+    Before the vectors, whose models take the memory that this needs.
     """
-    if indexed >= PACKED_FROM and 2 * indexed > sum(catalog.overview.count_by("state").values()):
+    if _is_larger_part(catalog, added):
+        with suppress(StorageError, StoreBusyError), catalog.database.write() as connection:
+            merge_all(connection)
+
+
+def _is_larger_part(catalog: Catalog, memories: int) -> bool:
+    return memories >= PACKED_FROM and 2 * memories > sum(catalog.overview.count_by("state").values())
+
+
+def _pack(catalog: Catalog, indexed: int) -> None:
+    """Rewrite the file of a home of which this run indexed the larger part, because its pages are not full.
+
+    Where the disk is full, or another process reads or writes, the file stays as it is.
+    """
+    if _is_larger_part(catalog, indexed):
         with suppress(StorageError, StoreBusyError):
-            with catalog.database.write() as connection:
-                merge_all(connection)
             catalog.database.vacuum(patience=0.0)
 
 

@@ -109,7 +109,7 @@ def encode(
             coding,
             terms[start:end],
             counts[start:end],
-            ordinals=ordinals[here].astype(np.int64),
+            ordinals=ordinals[here],
             frequencies=frequencies[here],
         )
         yield int(terms[start]), block
@@ -119,20 +119,25 @@ def encode(
 def _encode_block(
     token: int, coding: Coding, terms: Array, counts: Array, *, ordinals: Array, frequencies: Array
 ) -> bytes:
-    sizes = coding.sizes(counts)
     coded = np.flatnonzero(counts >= coding.codes)
-    ends = np.cumsum(sizes.sum(axis=1))
+    if len(coded):
+        sizes = coding.sizes(counts)
+        starts = (np.cumsum(sizes.sum(axis=1)) - sizes.sum(axis=1))[coded]
+        pieces = _encode_pieces(coding, counts, sizes, ordinals).tobytes()
+    else:
+        # As in the segment of a single memory.
+        starts, pieces = coded, ordinals.astype(f"<u{coding.width}").tobytes()
     tall = np.flatnonzero(frequencies >= _TALL)
     nibbles = np.zeros(len(frequencies) + len(frequencies) % 2, dtype="u1")
     nibbles[: len(frequencies)] = np.minimum(frequencies, _TALL)
     return b"".join(
         (
-            _BLOCK.pack(token, len(terms), len(ordinals), len(coded), len(tall), int(ends[-1])),
+            _BLOCK.pack(token, len(terms), len(ordinals), len(coded), len(tall), len(pieces)),
             terms.astype("<u8").tobytes(),
             np.cumsum(counts).astype(_type_of_ends(len(ordinals))).tobytes(),
             coded.astype("<u2").tobytes(),
-            (ends - sizes.sum(axis=1))[coded].astype("<u2").tobytes(),
-            _encode_pieces(coding, counts, sizes, ordinals).tobytes(),
+            starts.astype("<u2").tobytes(),
+            pieces,
             (nibbles[0::2] | nibbles[1::2] << 4).tobytes(),
             tall.astype("<u4").tobytes(),
             frequencies[tall].astype("u1").tobytes(),
@@ -147,6 +152,7 @@ def _type_of_ends(postings: int) -> str:
 def _encode_pieces(coding: Coding, counts: Array, sizes: Array, ordinals: Array) -> Array:
     sorts = np.repeat(np.tile(np.arange(4), len(counts)), sizes.reshape(-1))
     pieces = np.empty(len(sorts), dtype="u1")
+    ordinals = ordinals.astype(np.int64)
     coded = sizes[:, _CODES] > 0
     rare, codes, frequent = (np.repeat(kind, counts) for kind in _kinds(coding, counts))
     pieces[sorts == _RARE] = ordinals[rare].astype(f"<u{coding.width}").view("u1")
@@ -265,6 +271,9 @@ class Block:
     def _decode(self) -> tuple[Array, Array, Array]:
         coding = self._coding
         counts: Array = np.diff(self._ends.astype(np.int64), prepend=0)
+        if not len(self._coded):
+            plain = np.frombuffer(self._data, f"<u{coding.width}", int(self._ends[-1]), self._pieces)
+            return counts, plain.astype("<u4"), self._frequencies(0, len(plain))
         sizes = coding.sizes(counts)
         pieces = np.frombuffer(self._data, "u1", self._nibbles - self._pieces, self._pieces)
         sorts = np.repeat(np.tile(np.arange(4), len(counts)), sizes.reshape(-1))

@@ -108,7 +108,7 @@ def build(
 def calibrated(catalog: Catalog, store: Store, embedder: Embedder, chunks: int) -> tuple[Assistance, Store]:
     """Return the helpers and the store as `ragmem query` gets them for a store of so many chunks."""
     measured = (
-        calibrate(catalog, store, model=embedder.model_id)
+        calibrate(catalog, store, model=embedder.model_id, embedder=embedder)
         if is_due(None, chunks)
         else calibration_for(catalog.database, embedder.model_id) or calibration_of_model(embedder)
     )

@@ -185,13 +185,14 @@ class Retrieval:
         with suppress(BackendError):
             # Caps do not apply to questions, but this is background work.
             home.meter.admit("document")
-            database, model = home.catalog.database, home.models.embedder.model_id
+            database, embedder = home.catalog.database, home.models.embedder
+            model = embedder.model_id
             chunks = home.store.statistics()["chunks"]
             known = read(database, model)
             if chunks >= FROM_CHUNKS or model.startswith(BUNDLED):
-                refresh(home.catalog, home.store, model=model)
+                refresh(home.catalog, home.store, model=model, embedder=embedder)
             elif chunks >= FEW_CHUNKS and home.settings.models.backend in LOCAL_BACKENDS:
                 if known is None or not known.chunks / GROWTH < chunks < known.chunks * GROWTH:
-                    write(database, calibrate(home.catalog, home.store, model=model))
-            elif known is None and (own := calibration_of_model(home.models.embedder)) is not None:
-                write(database, own)
+                    write(database, calibrate(home.catalog, home.store, model=model, embedder=embedder))
+            elif known is None and (ours := calibration_of_model(embedder)) is not None:
+                write(database, ours)

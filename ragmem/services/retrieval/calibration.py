@@ -171,10 +171,11 @@ def is_due(known: Calibration | None, chunks: int) -> bool:
     return known is None or not known.chunks / GROWTH < chunks < known.chunks * GROWTH
 
 
-def calibrate(catalog: Catalog, store: Store, *, model: str) -> Calibration:
+def calibrate(catalog: Catalog, store: Store, *, model: str, embedder: Embedder | None = None) -> Calibration:
     """Ask the generic questions and the titles of some memories, and return the results; writes nothing.
 
-    Each takes one search of about two milliseconds. Raises BackendError if the embedder fails.
+    Each takes one search of about two milliseconds. Where the titles are no questions, such as dates, the
+    scale of the embedder's cosines comes from notes of ours. Raises BackendError if the embedder fails.
     """
     cosines, coverages = [], []
     for question in QUESTIONS:
@@ -185,13 +186,17 @@ def calibrate(catalog: Catalog, store: Store, *, model: str) -> Calibration:
         next((hit.score for hit in store.search(title, limit=_DEPTH) if hit.memory_id == key), 0.0)
         for key, title in _titles(catalog)
     ]
-    return Calibration(
+    measured = Calibration(
         model,
         store.statistics()["chunks"],
         Spread.of(cosines),
         Spread.of(coverages),
         Spread.of(own) if own else None,
     )
+    if embedder is None or is_bundled(measured) or on_bundled_scale(measured)[1] is not None:
+        return measured
+    ours = calibration_of_model(embedder)
+    return measured if ours is None else replace(measured, cosine=ours.cosine, own=ours.own)
 
 
 def _coverage(hits: LexicalHits) -> float:
@@ -242,7 +247,9 @@ def _from_json(text: str) -> Calibration | None:
         return None
 
 
-def refresh_calibration(catalog: Catalog, store: Store, *, model: str) -> Calibration | None:
+def refresh_calibration(
+    catalog: Catalog, store: Store, *, model: str, embedder: Embedder | None = None
+) -> Calibration | None:
     """Measure the store if that is due, and store the result; return the current one, None for the default.
 
     Raises BackendError if the embedder fails.
@@ -250,6 +257,6 @@ def refresh_calibration(catalog: Catalog, store: Store, *, model: str) -> Calibr
     known = read(catalog.database, model)
     if not is_due(known, store.statistics()["chunks"]):
         return known
-    measured = calibrate(catalog, store, model=model)
+    measured = calibrate(catalog, store, model=model, embedder=embedder)
     write(catalog.database, measured)
     return measured

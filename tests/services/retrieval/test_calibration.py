@@ -178,6 +178,20 @@ def test_a_model_whose_cosines_lie_elsewhere_answers_a_small_store_as_the_bundle
     assert scale(float(questions[3] @ notes[3])) == pytest.approx(float(original[0, 0]), abs=0.01)
 
 
+def test_titles_that_are_no_questions_leave_the_scale_to_notes_of_ours(home):
+    catalog, store = home
+    embedder = CloseCosines(0.8)
+    with catalog.database.write() as connection:
+        connection.execute("UPDATE memories SET title = 'Time: 20260525_15:00'")
+    measured = calibration.calibrate(catalog, store, model="close", embedder=embedder)
+    assert (measured.cosine, measured.own) == (
+        calibration_of_model(embedder).cosine,
+        calibration_of_model(embedder).own,
+    )
+    assert measured.chunks == store.statistics()["chunks"]
+    assert on_bundled_scale(measured)[1] is not None
+
+
 def test_a_model_that_knows_no_texts_apart_gets_no_calibration():
     assert calibration_of_model(fake.open_models({}).embedder) is None
 

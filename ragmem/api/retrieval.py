@@ -65,8 +65,7 @@ class Retrieval:
         home = self._home
         home.require()
         head = branches.begin(question.folder)
-        with home.catalog.database.read():  # once for all that it reads
-            calibration, scale = self._scaled_calibration()
+        calibration, scale = self._scaled_calibration()
         answer = ask(
             home.catalog,
             partial(self._open_store, scale),

@@ -36,6 +36,7 @@ Exit codes:
   0    fetched, or there already
   2    no such model, no files in a safe format, or no room for it
   3    the hub cannot be reached or refuses; what was fetched stays
+  4    the installed package with this model is another release
   5    another process is fetching it
   130  interrupted; the same command goes on
 """

@@ -170,14 +170,7 @@ class Retrieval:
     def calibrate(self) -> None:
         """Measure the calibration if it is due; do nothing beyond a daily cap or if a model fails."""
         from ragmem.services.models.use import LOCAL_BACKENDS
-        from ragmem.services.retrieval.calibration import (
-            FROM_CHUNKS,
-            GROWTH,
-            calibrate,
-            calibration_of_model,
-            read,
-            write,
-        )
+        from ragmem.services.retrieval.calibration import FROM_CHUNKS, calibration_of_model, read, write
         from ragmem.services.retrieval.calibration import refresh_calibration as refresh
 
         home = self._home
@@ -186,12 +179,10 @@ class Retrieval:
             home.meter.admit("document")
             database, embedder = home.catalog.database, home.models.embedder
             model = embedder.model_id
-            chunks = home.store.statistics()["chunks"]
-            known = read(database, model)
-            if chunks >= FROM_CHUNKS or model.startswith(BUNDLED):
-                refresh(home.catalog, home.store, model=model, embedder=embedder)
-            elif chunks >= FEW_CHUNKS and home.settings.models.backend in LOCAL_BACKENDS:
-                if known is None or not known.chunks / GROWTH < chunks < known.chunks * GROWTH:
-                    write(database, calibrate(home.catalog, home.store, model=model, embedder=embedder))
-            elif known is None and (ours := calibration_of_model(embedder)) is not None:
+            bundled = model.startswith(BUNDLED)
+            local = home.settings.models.backend in LOCAL_BACKENDS
+            least = FEW_CHUNKS if local and not bundled else FROM_CHUNKS
+            if bundled or home.store.statistics()["chunks"] >= least:
+                refresh(home.catalog, home.store, model=model, embedder=embedder, least=least)
+            elif read(database, model) is None and (ours := calibration_of_model(embedder)) is not None:
                 write(database, ours)

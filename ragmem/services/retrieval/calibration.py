@@ -164,9 +164,9 @@ class EverydayQuestions:
         return float((self._vectors @ vector).max())
 
 
-def is_due(known: Calibration | None, chunks: int) -> bool:
-    """Tell whether a store of so many chunks must be measured, or measured again."""
-    if chunks < FROM_CHUNKS:
+def is_due(known: Calibration | None, chunks: int, *, least: int | None = None) -> bool:
+    """Tell whether a store of so many chunks is to be measured (again); `least` replaces FROM_CHUNKS."""
+    if chunks < (FROM_CHUNKS if least is None else least):
         return False
     return known is None or not known.chunks / GROWTH < chunks < known.chunks * GROWTH
 
@@ -248,14 +248,19 @@ def _from_json(text: str) -> Calibration | None:
 
 
 def refresh_calibration(
-    catalog: Catalog, store: Store, *, model: str, embedder: Embedder | None = None
+    catalog: Catalog,
+    store: Store,
+    *,
+    model: str,
+    embedder: Embedder | None = None,
+    least: int | None = None,
 ) -> Calibration | None:
     """Measure the store if that is due, and store the result; return the current one, None for the default.
 
     Raises BackendError if the embedder fails.
     """
     known = read(catalog.database, model)
-    if not is_due(known, store.statistics()["chunks"]):
+    if not is_due(known, store.statistics()["chunks"], least=least):
         return known
     measured = calibrate(catalog, store, model=model, embedder=embedder)
     write(catalog.database, measured)

@@ -44,6 +44,17 @@ def in_thread(work):
     return found[0]
 
 
+def replace_file(database, folder):
+    """Put the file of a new database in the place of another one."""
+    with closing(SQLiteDatabase(folder)) as other:
+        with other.write() as connection:
+            connection.execute("CREATE TABLE names (name TEXT)")
+        other.close()
+        other.path.replace(database.path)
+        for name in ("wal", "shm"):
+            database.path.with_name(f"{database.path.name}-{name}").unlink()
+
+
 def test_it_is_read_once_while_nothing_is_written(kept):
     assert [kept.value() for _ in range(3)] == [1, 1, 1]
     assert kept.readings == 1
@@ -73,13 +84,7 @@ def test_each_thread_sees_what_another_wrote(kept, database):
 
 def test_it_is_read_anew_where_another_file_takes_the_place(kept, database, tmp_path):
     assert kept.value() == 1
-    with closing(SQLiteDatabase(tmp_path / "other")) as other:
-        with other.write() as connection:
-            connection.execute("CREATE TABLE names (name TEXT)")
-        other.close()
-        other.path.replace(database.path)
-        for name in ("wal", "shm"):
-            database.path.with_name(f"{database.path.name}-{name}").unlink()
+    replace_file(database, tmp_path / "other")
     assert kept.value() == 0
 
 
@@ -142,13 +147,7 @@ def test_a_snapshot_from_before_a_write_tells_nothing_of_what_is_there_after_it(
 
 
 def test_another_file_is_another_epoch(watched, database, tmp_path):
-    with closing(SQLiteDatabase(tmp_path / "other")) as other:
-        with other.write() as connection:
-            connection.execute("CREATE TABLE names (name TEXT)")
-        other.close()
-        other.path.replace(database.path)
-        for name in ("wal", "shm"):
-            database.path.with_name(f"{database.path.name}-{name}").unlink()
+    replace_file(database, tmp_path / "other")
     note(database)
     assert watched.value() == 0
 

@@ -29,7 +29,17 @@ _SHORTEST_PART, _SHORTEST_COMPOUND = 3, 8
 _LINKS = ("s", "es", "n", "en", "er", "e")
 """Letters between the parts of a compound."""
 
+_PARTICLES: Mapping[str, frozenset[str]] = {
+    "de": frozenset(
+        "ab an auf aus bei ein frei her hin hinzu hoch los mit nach um vor weg zu zuruck zusammen".split()
+    ),
+    "nl": frozenset("aan af bij door in mee na om op over terug toe uit vast voor weg".split()),
+    "hu": frozenset("at be el fel fol hozza ki le meg ossze ra vissza".split()),
+}
+"""Folded particles that stand apart from their verb, often at the end of the clause: "leite ... um"."""
+
 _RUN = lazy(r"[^\W_]+")
+_CLAUSE_END = lazy(r"[.,;:!?\n()]")
 
 
 @cache
@@ -128,8 +138,12 @@ def gloss(text: str, language: str) -> str:
     found: list[str] = []
     empty = function_words().get(language, frozenset())
     unspaced = language in UNSPACED
+    separable = _separable_verbs(text, language) if language in _PARTICLES else {}
     for match in _RUN.finditer(text):
         run = match[0]
+        if match.start() in separable:
+            found.extend(separable[match.start()])
+            continue
         if unspaced and not run.isascii():
             for piece in _pieces(run):
                 if is_unspaced(piece):
@@ -146,6 +160,24 @@ def gloss(text: str, language: str) -> str:
                 continue
         found.append(run)
     return " ".join(found)
+
+
+def _separable_verbs(text: str, language: str) -> dict[int, tuple[str, ...]]:
+    """Return place -> English words for each verb whose particle ends the clause; none for the particle."""
+    found: dict[int, tuple[str, ...]] = {}
+    start = 0
+    for end in (*(match.start() for match in _CLAUSE_END.finditer(text)), len(text)):
+        *verbs, last = [
+            (match.start(), " ".join(fold_words(match[0]))) for match in _RUN.finditer(text, start, end)
+        ] or [(0, "")]
+        start = end
+        if last[1] not in _PARTICLES[language]:
+            continue
+        for place, word in verbs:
+            if words := _known(last[1] + word, language):
+                found |= {place: words, last[0]: ()}
+                break
+    return found
 
 
 def _pieces(run: str) -> Iterator[str]:

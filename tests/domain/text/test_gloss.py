@@ -33,6 +33,22 @@ def test_a_compound_is_glossed_by_its_parts():
     assert gloss_word("datenbanksicherung", "de") == ("database", "backup")
 
 
+@pytest.mark.parametrize(
+    ("text", "language", "english"),
+    [
+        ("Wie leite ich die Domain um?", "de", "redirect"),
+        ("Wie führen wir doppelte Markierungen zusammen, die alt sind?", "de", "merge"),
+        ("Waar slaan we de logs op?", "nl", "save"),
+    ],
+)
+def test_a_verb_is_glossed_with_the_particle_that_ends_its_clause(text, language, english):
+    assert english in gloss(text, language).split()
+
+
+def test_a_particle_without_its_verb_changes_nothing():
+    assert gloss("Die Adresse um", "de").startswith(gloss("Die Adresse", "de"))
+
+
 def test_runs_without_spaces_are_glossed_by_the_longest_entries():
     assert "database" in gloss("数据库在哪里", "zh").split()
     assert "server" in gloss("サーバーの設定", "ja").split()

@@ -40,6 +40,9 @@ _PARTICLES: Mapping[str, frozenset[str]] = {
 
 _RUN = lazy(r"[^\W_]+")
 _CLAUSE_END = lazy(r"[.,;:!?\n()]")
+_FINITE_ENDING = lazy(r"(?:e?st|e?t|en?)$")
+_STRONG_VOWEL = lazy(r"ie?(?=[^aeiou]+$)")
+"""The vowel of the German "gibt" and "bricht", where the infinitive has an e."""
 
 
 @cache
@@ -174,10 +177,17 @@ def _separable_verbs(text: str, language: str) -> dict[int, tuple[str, ...]]:
         if last[1] not in _PARTICLES[language]:
             continue
         for place, word in verbs:
-            if words := _known(last[1] + word, language):
+            forms = (word, *_infinitives(word)) if language == "de" else (word,)
+            if words := next(filter(None, (_known(last[1] + form, language) for form in forms)), ()):
                 found |= {place: words, last[0]: ()}
                 break
     return found
+
+
+def _infinitives(word: str) -> tuple[str, str]:
+    """Return what the infinitive of a finite German verb may be: of a weak verb, and of one like "bricht"."""
+    root = _FINITE_ENDING.sub("", word)
+    return f"{root}en", f"{_STRONG_VOWEL.sub('e', root)}en"
 
 
 def _pieces(run: str) -> Iterator[str]:

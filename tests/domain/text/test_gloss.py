@@ -38,6 +38,7 @@ def test_a_compound_is_glossed_by_its_parts():
     [
         ("Wie leite ich die Domain um?", "de", "redirect"),
         ("Wie führen wir doppelte Markierungen zusammen, die alt sind?", "de", "merge"),
+        ("Wann bricht der Build ab?", "de", "cancel"),
         ("Waar slaan we de logs op?", "nl", "save"),
     ],
 )

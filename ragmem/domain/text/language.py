@@ -28,9 +28,10 @@ LEAST_SHARE = 0.12
 """Least share of function words among the words of a longer text; prose in each language has 0.25 or more."""
 
 MARGIN = 1.25
-"""Factor by which the best language must exceed English."""
+"""Factor by which the best language must exceed English, where no letter is one that English has not."""
 
 _LETTERS = lazy(r"[^\W\d_]")
+_ACCENTED = lazy("[\u00c0-\u024f]")
 _NOT_LATIN = lazy("[\u0370-\U0010ffff]")
 _SCRIPTS = (
     ("ja", lazy("[\u3040-\u30ff\uff66-\uff9f]")),
@@ -99,7 +100,8 @@ def detect(text: str) -> str | None:
     if not text.isascii() and _NOT_LATIN.search(text) and (found := _by_script(text)):
         return found
     own = () if text.isascii() else (code for code, letters in _LETTERS_OF if letters.search(text))
-    return _by_words(fold_words(text), _latin(), own)
+    margin = 1.0 if _ACCENTED.search(text) else MARGIN
+    return _by_words(fold_words(text), _latin(), own, margin)
 
 
 def foreign_language(text: str) -> str | None:
@@ -140,7 +142,9 @@ def _latin() -> frozenset[str]:
     return frozenset(function_words()) - _OTHER_SCRIPTS
 
 
-def _by_words(words: list[str], among: Collection[str], own: Iterable[str] = ()) -> str | None:
+def _by_words(
+    words: list[str], among: Collection[str], own: Iterable[str] = (), margin: float = MARGIN
+) -> str | None:
     owners = _owners()
     scores = dict.fromkeys(own, 1.0)
     hits = dict.fromkeys(scores, 1)
@@ -152,7 +156,7 @@ def _by_words(words: list[str], among: Collection[str], own: Iterable[str] = ())
     if not possible:
         return None
     best = max(possible, key=lambda code: (scores[code], -_rank(code)))
-    if best != ENGLISH and scores[best] < MARGIN * scores.get(ENGLISH, 0.0):
+    if best != ENGLISH and scores[best] < margin * scores.get(ENGLISH, 0.0):
         return ENGLISH if hits.get(ENGLISH, 0) >= LEAST_SHARE * len(words) else None
     if len(words) < FEW_WORDS:
         # A word of several languages tells none; two words of one language do.

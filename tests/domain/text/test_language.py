@@ -62,6 +62,8 @@ def test_english_code_and_nothing_are_not_foreign(question):
     ("question", "language"),
     [
         ("Wo liegt die Sicherung?", "de"),
+        ("Wie begrenze ich Anfragen pro Besucher?", "de"),
+        ("Comment a-t-on réussi à faire durer la batterie ?", "fr"),
         ("¿Dónde está la copia?", "es"),
         ("où est la sauvegarde", "fr"),
         ("где лежит бэкап", "ru"),

@@ -113,11 +113,15 @@ class Selection:
 
     def text(self, identifier: str) -> str:
         """Return the shown text of a memory."""
-        return self.excerpts[identifier].render(self.parts[identifier])
+        return self.excerpts[identifier].render(self._complete(identifier))
 
     def size(self, identifier: str) -> int:
         """Return the tokens of the shown text of a memory."""
-        return self.excerpts[identifier].cost(self.parts[identifier])[0]
+        return self.excerpts[identifier].cost(self._complete(identifier))[0]
+
+    def _complete(self, identifier: str) -> Chosen:
+        parts = self.parts[identifier]
+        return self.excerpts[identifier].complete(parts) or parts
 
 
 @dataclass(frozen=True, slots=True)

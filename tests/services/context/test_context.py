@@ -107,6 +107,15 @@ def test_a_code_fence_is_shown_whole_or_not_at_all():
     assert "berth_1" not in tight
 
 
+def test_a_line_that_announces_what_has_no_room_is_left_out():
+    fence = "```python\n" + "\n".join(f"berth_{n} = moor({n})" for n in range(60)) + "\n```"
+    matched = f"{POOL}\n\nThe berths are moored so:"
+    memory = memory_of(1, f"{matched}\n\n{fence}\n\nThat is all there is to it.")
+    found = answer_of(match_of(memory, matched))
+    assert "moored so:" not in context(found, max_chars=900, redactor=DEFAULT).text
+    assert "moored so:" in context(found, redactor=DEFAULT).text
+
+
 def test_parts_of_one_memory_stand_in_the_order_of_the_text_with_a_mark_between():
     first, second = "The pump was old and rusty, and nobody knew.", "The valve stuck twice in spring."
     text = f"{first} {LONG} {second}"

@@ -244,6 +244,7 @@ class Ragmem(Home):
                 lambda: self.store,
                 self.settings,
                 home=self.home,
+                cwd=self.cwd,
                 sources=sources,
                 dry_run=dry_run,
                 explain=explain or rebuild,

@@ -1,7 +1,6 @@
 """`ragmem setup`: fill the memory and connect the assistants of this machine."""
 
 import os
-import shlex
 import shutil
 import sys
 from collections.abc import Callable, Sequence
@@ -34,7 +33,6 @@ from ragmem.errors import EXIT_FAILED, EXIT_NO, EXIT_OK, StorageError, UsageErro
 
 if TYPE_CHECKING:
     from ragmem.api.memory import Ragmem
-    from ragmem.assistants.places import Places
     from ragmem.services.processes.operation import SharedProgress
     from ragmem.services.seeding.report import SeedReport
     from ragmem.services.setup.first_answer import FirstAnswer
@@ -111,7 +109,6 @@ def setup(
         )
         if not as_json:
             _say_survey(plan.survey, memory.home)
-            _say_unsearched(plan.survey, desk.places)
             _say_plan(plan, memory)
         if dry_run or plan.is_done or not (yes or _is_wanted()):
             if as_json:
@@ -236,17 +233,6 @@ def _say_survey(found: "Survey", home: Path) -> None:
             )
     for one in found.left_out:
         tell(f"note: {_short(Path(one.place), home)}: {one.reason}")
-
-
-def _say_unsearched(found: "Survey", places: "Places") -> None:
-    """Name the repository of the current folder if no source searches it."""
-    here = places.project
-    if places.in_project and (here / ".git").is_dir() and here not in found.repositories:
-        tell(
-            f"note: {here}, where you are, is not searched: it is outside of your home, or deep or hidden in"
-            " it, and no session of an assistant names it;"
-            f" `ragmem ingest {shlex.quote(str(here))}` reads its notes and documents"
-        )
 
 
 def _say_plan(plan: "SetupPlan", memory: "Ragmem") -> None:

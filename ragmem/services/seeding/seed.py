@@ -50,6 +50,7 @@ def seed(
     settings: Settings,
     *,
     home: Path,
+    cwd: Path,
     sources: Sequence[str],
     dry_run: bool,
     explain: bool,
@@ -155,7 +156,16 @@ def seed(
         report.pending = len(still) if report.note or not wait else 0
         _log(catalog, report, now=now)
         report.run = storing_run(now) if report.would_change else ""
-    _finish(catalog, settings, report, found=found, home=home, repositories=repositories, whole=not sources)
+    _finish(
+        catalog,
+        settings,
+        report,
+        found=found,
+        home=home,
+        cwd=cwd,
+        repositories=repositories,
+        whole=not sources,
+    )
     return report
 
 
@@ -166,13 +176,16 @@ def _finish(
     *,
     found: Sequence[tuple[SourceSpec, Discovery]],
     home: Path,
+    cwd: Path,
     repositories: RepositoryFinder,
     whole: bool,
 ) -> None:
     """Add what waits, and what a seed of the whole home has not read."""
     if whole:
         seeded = [discovery for _, discovery in found]
-        report.unread = find_unread(catalog, settings, home=home, repositories=repositories, seeded=seeded)
+        report.unread = find_unread(
+            catalog, settings, home=home, cwd=cwd, repositories=repositories, seeded=seeded
+        )
         report.cut = repositories.search.cut if repositories.has_searched else ""
     if report.streamed and catalog.exists():
         report.streamed.waiting = len(catalog.memories.pending_ids())

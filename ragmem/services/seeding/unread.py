@@ -9,6 +9,7 @@ from ragmem.config.settings import REPOSITORY, Settings, SourceSpec
 from ragmem.domain.sessions.transcript import SOURCE
 from ragmem.readers.discover import Discovery
 from ragmem.readers.files import show
+from ragmem.readers.roots import marked_root
 from ragmem.services.ingestion.source import RepositoryFinder, find_files
 from ragmem.storage.home.catalog import Catalog
 
@@ -27,6 +28,7 @@ _PAGES = (f"{REPOSITORY}/README.md", f"{REPOSITORY}/docs/**/*.md", f"{REPOSITORY
 OFF = "its source is turned off, because it may hold gigabytes"
 UNNAMED = "no source names them; they may be anything"
 UNREQUESTED = "they describe the code and not your work, so only what you name is read"
+OUTSIDE = "it is outside of your home, or deep or hidden in it, and no session of an assistant names it"
 NEW = "no seed has read them as they are now"
 FAILED = "the last seed could not read them; the command says why"
 
@@ -52,13 +54,15 @@ def find_unread(
     settings: Settings,
     *,
     home: Path,
+    cwd: Path,
     repositories: RepositoryFinder,
     seeded: Iterable[Discovery],
 ) -> list[Unread]:
     """Return transcripts and documents that are turned off, notes, and repositories' pages, where any are.
 
-    What was `seeded` is not among them, nor is what is stored. Notes and pages are looked for where a source
-    names repositories. Opens no file.
+    The notes of the repository around `cwd` are among them if no source looks there. What was `seeded` is
+    not, nor is what is stored. Notes and pages are looked for where a source names repositories. Opens no
+    file.
     """
     known = _known(catalog).union(show(path) for discovery in seeded for path in discovery.files)
     found: list[Unread] = []
@@ -87,6 +91,11 @@ def find_unread(
         place = quoted(folder, home)
         look(notes, f"notes in {place}", UNNAMED, f"ragmem ingest {place}")
     look(SourceSpec(name="pages", globs=_PAGES, base=home), "README and docs of repositories", UNREQUESTED)
+    root = Path(marked_root(str(cwd), str(home)) or home)
+    if root not in (home, *repositories.search.repositories):
+        place = quoted(root, home)
+        notes = SourceSpec(name="notes", globs=("**/*.md",), base=root)
+        look(notes, f"notes in {place}, where you are", OUTSIDE, f"ragmem ingest {place}")
     return found
 
 

@@ -145,7 +145,7 @@ def survey(settings: Settings, catalog: Catalog, desk: ConnectContext, *, home: 
         for one in assistants
         if one.name in here or one.name in sessions
     )
-    files = survey_files(settings, catalog, home=home)
+    files = survey_files(settings, catalog, home=home, cwd=desk.places.cwd)
     return Survey(
         files.sources,
         files.repositories,
@@ -158,7 +158,7 @@ def survey(settings: Settings, catalog: Catalog, desk: ConnectContext, *, home: 
     )
 
 
-def survey_files(settings: Settings, catalog: Catalog, *, home: Path) -> FoundFiles:
+def survey_files(settings: Settings, catalog: Catalog, *, home: Path, cwd: Path) -> FoundFiles:
     """Look for the files of the sources, and for what no source reads; sessions are not among them."""
     finder = RepositoryFinder(home, settings)
     discovered = {
@@ -189,7 +189,9 @@ def survey_files(settings: Settings, catalog: Catalog, *, home: Path) -> FoundFi
             looked[name] = [file for file in found if file[0] not in hidden]
         else:
             looked[name] = _files(name, one.files, known)
-    unread = find_unread(catalog, settings, home=home, repositories=finder, seeded=discovered.values())
+    unread = find_unread(
+        catalog, settings, home=home, cwd=cwd, repositories=finder, seeded=discovered.values()
+    )
     return FoundFiles(
         tuple(
             FoundSource(name, settings.sources[name].description, _amount(files))
@@ -209,7 +211,7 @@ def all_unread(settings: Settings, catalog: Catalog, places: Places) -> tuple[li
 
     New files of enabled sources come first, then those that could not be read, then what no source reads.
     """
-    found = survey_files(settings, catalog, home=places.home)
+    found = survey_files(settings, catalog, home=places.home, cwd=places.cwd)
     left = dict(found.left)
     transcripts = settings.sources.get(SOURCE)
     if transcripts is not None and transcripts.enabled:

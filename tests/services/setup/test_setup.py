@@ -220,14 +220,16 @@ def test_the_repository_where_one_is_outside_of_the_home_is_named(
     (here / ".git").mkdir(parents=True)
     put(here / "docs" / "tables.md", f"# Tide tables\n\n{SAID}\n")
     monkeypatch.chdir(here / "docs")
-    told = ragmem("setup", "--dry-run").stderr
-    assert f"note: {here}, where you are, is not searched" in told
-    assert f"`ragmem ingest '{here}'`" in told
+    told = f"notes in '{here}', where you are"
+    assert f"{told}: 1 file, " in ragmem("setup", "--dry-run").stdout
+    done = ragmem("seed", "--dry-run").stderr
+    assert f"not read: {told}, 1 file, " in done
+    assert done.endswith(f": ragmem ingest '{here}'\n")
     (home / ".git").mkdir()
     (home / "repos" / "tide" / ".git").mkdir(parents=True)
     for found in (home / "repos" / "tide", home):
         monkeypatch.chdir(found)
-        assert "where you are" not in ragmem("setup", "--dry-run").stderr
+        assert "where you are" not in ragmem("setup", "--dry-run").stdout
 
 
 @pytest.mark.parametrize(("keys", "code"), [("n\n", 1), ("\x03", 130), ("y\n", 0)])

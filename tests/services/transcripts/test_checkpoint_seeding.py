@@ -149,10 +149,10 @@ def test_a_dry_run_and_a_survey_tell_what_would_be_read(repository, home, opened
         full = memory.seed(dry_run=True, explain=True)
         assert [one.change for one in full.decisions] == ["new"]
         assert not memory.catalog.exists()
-        (before,) = survey_files(memory.settings, memory.catalog, home=home).sources
+        (before,) = survey_files(memory.settings, memory.catalog, home=home, cwd=home).sources
         assert (before.name, before.amount.files, before.amount.new) == ("entire", 1, 1)
         memory.seed()
-        (after,) = survey_files(memory.settings, memory.catalog, home=home).sources
+        (after,) = survey_files(memory.settings, memory.catalog, home=home, cwd=home).sources
         assert (after.amount.files, after.amount.new) == (1, 0)
         assert not memory.seed(dry_run=True).would_change
 
@@ -455,7 +455,7 @@ def test_sessions_that_came_with_a_clone_are_left_out_until_one_commits_there(cl
             for one in report.problems:
                 assert one.reason.startswith("1 session was left out: you have not committed in this clone")
                 assert '"example.org/eve/trap" in [seed] trusted_repositories' in one.reason
-        found = survey_files(memory.settings, memory.catalog, home=clone.parents[1])
+        found = survey_files(memory.settings, memory.catalog, home=clone.parents[1], cwd=clone)
         assert {"entire", "specstory"}.isdisjoint(one.name for one in found.sources)
         assert list(found.left_out) == report.problems
         stranger.git("-C", str(clone), "commit", "-q", "--allow-empty", "-m", "my work")

@@ -1,12 +1,14 @@
 """Bring accepted memories into the store: extract, embed, merge, and mark them indexed in one transaction."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
 from ragmem.domain.entities.resolution import names_in, resolve_names
 from ragmem.domain.model import Chunk, Extraction, Memory, Record, State, Tier
 from ragmem.domain.secrets.redaction import Redactor
+from ragmem.errors import StorageError, StoreBusyError
 from ragmem.frozen import dataclass
 from ragmem.ports import Store
 from ragmem.ports.principal import acting_as
@@ -35,6 +37,25 @@ BATCH = 48
 
 BATCH_CHARACTERS = 80_000
 """Characters in one transaction, so that long documents do not hold the lock for seconds."""
+
+
+PACKED_FROM = 50
+"""Memories that a run must add before it is worth rewriting the words and the file."""
+
+
+def is_larger_part(catalog: Catalog, memories: int) -> bool:
+    """Tell whether so many memories are the larger part of a home, and worth rewriting files for."""
+    return memories >= PACKED_FROM and 2 * memories > sum(catalog.overview.count_by("state").values())
+
+
+def pack(catalog: Catalog, indexed: int) -> None:
+    """Rewrite the file of a home of which this run indexed the larger part, because its pages are not full.
+
+    Where the disk is full, or another process reads or writes, the file stays as it is.
+    """
+    if is_larger_part(catalog, indexed):
+        with suppress(StorageError, StoreBusyError):
+            catalog.database.vacuum(patience=0.0)
 
 
 def record_of(memory: Memory, chunks: Sequence[Chunk], redactor: Redactor) -> Record:

@@ -18,6 +18,7 @@ from ragmem.services.ingestion.index import (
     BATCH,
     index,
     index_pending,
+    pack,
     records_of,
 )
 from ragmem.services.ingestion.scope import assign_ids
@@ -100,6 +101,7 @@ def ingest(
             raise
         kept = f"{len(results):,} of {len(drafts):,} texts were stored before"
         raise type(error)(f"{error}; {kept}", hint=error.hint) from error
+    pack(catalog, sum(one.change != "unchanged" and not one.note for one in results))
     if refused and refusals is None:
         more = f", and {len(refused) - 1:,} more" if len(refused) > 1 else ""
         raise RejectionError(f"{refused[0].message}{more}", hint="the others are stored; please report it")

@@ -21,7 +21,7 @@ from ragmem.readers.scope import ProjectFinder
 from ragmem.services.ingestion.classify import ClassifiedMemory, classify_draft
 from ragmem.services.ingestion.documents import UnreadPictures
 from ragmem.services.ingestion.entity_names import learn_all
-from ragmem.services.ingestion.index import index_pending
+from ragmem.services.ingestion.index import index_pending, is_larger_part, pack
 from ragmem.services.ingestion.ingest import Change, compare
 from ragmem.services.ingestion.scope import assign_ids, project_finder, remember_projects
 from ragmem.services.ingestion.source import RepositoryFinder, find_files, read_file
@@ -39,9 +39,6 @@ from ragmem.storage.fulltext.lexicon import merge_all
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.memories.memories import DEFERRED_SOURCES
 from ragmem.storage.sql.batches import batches
-
-PACKED_FROM = 50
-"""Memories that a seed must add before it is worth rewriting its words and the file."""
 
 
 def seed(
@@ -152,7 +149,7 @@ def seed(
         still = catalog.memories.pending_ids()
         report.resumed = len(left.difference(still))
         report.indexed = len(set(waiting).difference(still))
-        _pack(catalog, report.indexed)
+        pack(catalog, report.indexed)
         report.pending = len(still) if report.note or not wait else 0
         _log(catalog, report, now=now)
         report.run = storing_run(now) if report.would_change else ""
@@ -253,23 +250,9 @@ def _merge_words(catalog: Catalog, added: int) -> None:
 
     Before the vectors, whose models take the memory that this needs.
     """
-    if _is_larger_part(catalog, added):
+    if is_larger_part(catalog, added):
         with suppress(StorageError, StoreBusyError), catalog.database.write() as connection:
             merge_all(connection)
-
-
-def _is_larger_part(catalog: Catalog, memories: int) -> bool:
-    return memories >= PACKED_FROM and 2 * memories > sum(catalog.overview.count_by("state").values())
-
-
-def _pack(catalog: Catalog, indexed: int) -> None:
-    """Rewrite the file of a home of which this run indexed the larger part, because its pages are not full.
-
-    Where the disk is full, or another process reads or writes, the file stays as it is.
-    """
-    if _is_larger_part(catalog, indexed):
-        with suppress(StorageError, StoreBusyError):
-            catalog.database.vacuum(patience=0.0)
 
 
 def _seed_source(

@@ -17,6 +17,7 @@ from ragmem.services.ingestion.classify import classify_draft
 from ragmem.services.ingestion.drafts import DraftOptions
 from ragmem.services.ingestion.index import index_pending
 from ragmem.services.retrieval.question import Question
+from ragmem.storage.sql.sqlite import SQLiteDatabase
 
 TEXT = "The importer failed because of a lock: the fix is one writer, by config."
 
@@ -31,6 +32,17 @@ def test_the_same_text_again_is_unchanged(memory):
     memory.ingest([Draft("ingest", "/n", TEXT, "n")])
     (again,) = memory.ingest([Draft("ingest", "/n", TEXT, "n")])
     assert again.change == "unchanged"
+
+
+def test_the_file_of_a_home_that_one_call_fills_is_rewritten_once(memory, monkeypatch):
+    rewritten = []
+    vacuum = SQLiteDatabase.vacuum
+    monkeypatch.setattr(SQLiteDatabase, "vacuum", lambda *one, **how: rewritten.append(vacuum(*one, **how)))
+    drafts = [Draft("ingest", f"/barge-{n}", f"We moor barge {n} at berth {n + 1}.", f"Barge {n}") for n in range(60)]
+    memory.ingest(drafts)
+    memory.ingest([*drafts, Draft("ingest", "/ferry", "We moor the ferry at berth 80.", "Ferry")])
+    assert len(rewritten) == 1
+    assert memory.query("where is the ferry moored").matches
 
 
 def test_of_two_texts_from_one_place_the_last_is_indexed(memory):

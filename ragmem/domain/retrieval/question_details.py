@@ -22,6 +22,12 @@ _DATE = lazy(
 )
 """A part of a date, which the time of a memory tells and not its text, and a number that may be one."""
 
+SHORTEST_NAME = 3
+"""Minimum letters of a name: an abbreviation such as "CV" or "Dr" is usually written out elsewhere."""
+
+SUBJECT = 0.05
+"""Maximum share of the chunks that have a name which is a detail; a more frequent one is a subject."""
+
 
 def absent_details(query: Query, frequencies: Mapping[str, float], having: Iterable[int]) -> tuple[str, ...]:
     """Return the details of a question that no candidate has, as they are written in it, in their order.
@@ -44,7 +50,7 @@ def absent_details(query: Query, frequencies: Mapping[str, float], having: Itera
         whole = "".join(words)
         if whole in frequencies and whole not in absent:
             continue
-        if absent.isdisjoint((*words, *parts(token[0]))) or not _is_detail(query, token, quoted):
+        if absent.isdisjoint((*words, *parts(token[0]))) or not _is_detail(query, token, quoted, frequencies):
             continue
         if spans and text[spans[-1][1] : token.start()].isspace():
             spans[-1] = spans[-1][0], token.end()
@@ -53,13 +59,18 @@ def absent_details(query: Query, frequencies: Mapping[str, float], having: Itera
     return tuple(dict.fromkeys(text[start:end] for start, end in spans))
 
 
-def _is_detail(query: Query, token: re.Match[str], quoted: set[str]) -> bool:
+def _is_detail(
+    query: Query, token: re.Match[str], quoted: set[str], frequencies: Mapping[str, float]
+) -> bool:
     """Tell whether a token is a name, a number, an identifier or quoted, and no date or function word."""
     said = token[0]
     if len(said) == 1 or is_stop_word(said.lower()) or _DATE.fullmatch(said):
         return False
     if said in query.identifiers or any(map(str.isdigit, said)) or quoted.issuperset(fold_words(said)):
         return True
+    words = fold_words(said)
+    if len("".join(words)) < SHORTEST_NAME or max(frequencies.get(word, 0.0) for word in words) > SUBJECT:
+        return False
     # The first word of a sentence has a capital, whatever it is.
     opens = said.istitle() and _OPENS.search(query.text, 0, token.start())
     return not said.islower() and not opens

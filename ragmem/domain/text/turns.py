@@ -53,10 +53,10 @@ def turns(text: str) -> list[Turn]:
     "[10:02] Human:"), or lines that begin with the names of at least two people who each speak again. Labels
     within code fences do not count. The time is linear.
     """
-    labels = _labels(text)
-    if len(labels) < 2:
+    found_labels = labels(text)
+    if len(found_labels) < 2:
         return []
-    chosen = _record(text, labels) or _talk(text, labels)
+    chosen = _record(text, found_labels) or _talk(text, found_labels)
     if not chosen:
         return []
     found = []
@@ -68,11 +68,11 @@ def turns(text: str) -> list[Turn]:
     return found
 
 
-def _labels(text: str) -> list[tuple[int, int, str]]:
-    """Return (start, end, name) of the labels outside of code fences."""
+def labels(text: str) -> list[tuple[int, int, str]]:
+    """Return (start, end, name in lower case) of what may be labels of turns, outside of code fences."""
     events = list(_LABEL.finditer(text))
     fences = [at for at, event in enumerate(events) if event["opens"] is not None]
-    labels = []
+    found = []
     open_fence = False
     for at, event in enumerate(events):
         if event["opens"] is not None:
@@ -86,8 +86,8 @@ def _labels(text: str) -> list[tuple[int, int, str]]:
             open_fence = False
         name = " ".join((event["name"] or event["role"]).lower().split())
         if event["name"] or name in ASKERS or name in REPLIERS:
-            labels.append((event.start(), event.end(), name))
-    return labels
+            found.append((event.start(), event.end(), name))
+    return found
 
 
 def _record(text: str, labels: Sequence[tuple[int, int, str]]) -> list[tuple[int, int, str]]:

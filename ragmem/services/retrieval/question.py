@@ -48,6 +48,9 @@ class Question:
     and stands behind the rest. Empty: all branches count alike."""
 
 
+_THAT_OF = "that of "
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """The matches, best first; `rung` is the search method, and `notes` are messages for people.
@@ -65,9 +68,14 @@ class Answer:
     missing: tuple[str, ...] = ()
 
 
+def that_of(speaker: str) -> str:
+    """Return the detail that is missing where what is asked of a speaker is told of another one."""
+    return f"{_THAT_OF}{speaker}"
+
+
 def missing_line(missing: Sequence[str]) -> str:
     """Return the line that keeps a reader from taking the nearest memories for the answer; "" for nothing."""
-    details = " and ".join(f'"{detail}"' for detail in missing)
+    details = " and ".join(detail if detail.startswith(_THAT_OF) else f'"{detail}"' for detail in missing)
     return f"nothing here tells {details}; these are the nearest" if missing else ""
 
 

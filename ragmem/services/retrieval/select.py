@@ -23,11 +23,12 @@ from ragmem.domain.retrieval.scoring import (
     relevances,
     terms,
 )
+from ragmem.domain.retrieval.speakers import told_of_another
 from ragmem.domain.text.gloss import known_share
 from ragmem.domain.text.language import is_foreign
 from ragmem.frozen import dataclass
 from ragmem.services.retrieval.calibration import Calibration, is_glossed
-from ragmem.services.retrieval.question import Question, missing_line
+from ragmem.services.retrieval.question import Question, missing_line, that_of
 from ragmem.services.retrieval.sources import RULE_IN_SCOPE, rule_reason
 from ragmem.services.retrieval.supersessions import add_previous_versions
 from ragmem.services.retrieval.validity import prefer_valid
@@ -163,22 +164,30 @@ def _select(
         ruled = _matches(catalog, question, found, applying, policy=policy, now=now)
         return Selection(ruled, evidence, ONLY_RULES if ruled else note)
     matches = _matches(catalog, question, found, scores, policy=policy, now=now)
-    missing = _missing(found, scores, matches) if policy.abstain and not answered else ()
+    missing = _missing(catalog, found, scores, matches) if policy.abstain and not answered else ()
     return Selection(matches, evidence, note or missing_line(missing), missing)
 
 
 def _missing(
-    found: CandidateSet, scores: Sequence[ScoredMemory], matches: Sequence[Match]
+    catalog: Catalog, found: CandidateSet, scores: Sequence[ScoredMemory], matches: Sequence[Match]
 ) -> tuple[str, ...]:
-    """Return the details of an English question that no memory among the best has."""
+    """Return the details of an English question that no memory among the best has.
+
+    The last one is the speaker it asks about, if they tell it of another one only.
+    """
     query = found.query
     if not (matches and query.is_question) or query.required_phrases or is_foreign(query.text):
         return ()
     best = nlargest(READ_FOR_DETAILS, scores, key=lambda item: item.own)
     chunks = [chunk for item in best if item.candidate for chunk in item.candidate.chunks]
     absent = absent_details(query, found.frequencies, [found.having.get(chunk, 0) for chunk in chunks])
+    missing = absent[:TOLD_DETAILS]
+    read = catalog.memories.some_chunks(item.chunk_id for item in best)
+    texts = [read[item.chunk_id].text for item in best if item.chunk_id in read]
+    if speaker := told_of_another(query, found.frequencies, texts):
+        missing += (that_of(speaker),)
     # A text of another language has names in other letters, which the full text cannot compare.
-    return () if absent and is_foreign(matches[0].memory.text) else absent[:TOLD_DETAILS]
+    return () if missing and is_foreign(matches[0].memory.text) else missing
 
 
 def _best_is_foreign(catalog: Catalog, scores: Sequence[ScoredMemory]) -> bool:

@@ -78,3 +78,24 @@ def test_no_detail_is_missing_where_nothing_is_found_or_the_nearest_are_wanted(f
 def test_the_longest_question_is_answered(filled):
     answer = asked(filled, "Which port does Grafana listen on? " * 500)
     assert answer.missing in {(), ("Grafana",)}
+
+
+def test_what_another_speaker_says_is_told_as_no_answer(filled):
+    talk = "Nadia: I finally sold the old sailing boat in Bergen.\nPavel: What did you spend the money on?"
+    filled.ingest([Draft("ingest", "talk", talk, event_time=NOW, scope=Scope("user"))], rule="off")
+    assert asked(filled, "Where did Nadia sell the old sailing boat?").missing == ()
+    answer = asked(filled, "Where did Pavel sell the old sailing boat?")
+    assert answer.matches
+    assert answer.missing == ("that of Pavel",)
+    assert answer.notes[0] == "nothing here tells that of Pavel; these are the nearest"
+    assert answer.notes[0] in context(answer, redactor=filled.redactor).text
+
+
+@pytest.mark.parametrize("name", ["CV", "Prometheus"])
+def test_abbreviations_and_the_subject_of_a_store_are_no_missing_details(filled, name):
+    bought = "rope stove lantern axe tent blanket kettle compass whistle map".split()
+    more = [f"Maria Lopez bought a {thing} for the winter camp." for thing in bought]
+    filled.ingest(
+        [Draft("ingest", text, text, event_time=NOW, scope=Scope("user")) for text in more], rule="off"
+    )
+    assert asked(filled, f"What did Maria Lopez buy for the winter camp of {name}?").missing == ()

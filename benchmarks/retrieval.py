@@ -53,6 +53,9 @@ RRF_K = 60
 FOREIGN_QUESTIONS = 48
 """Questions of other subjects that each set is asked, to see whether silence answers them."""
 
+SAME_REPOSITORIES = {"questions", "devbench", "codesess"}
+"""Sets about the same repositories, whose questions are not foreign to each other."""
+
 EMBEDDED = 25
 """Questions of a set whose embedding is timed; all others come from the cache."""
 
@@ -226,8 +229,9 @@ def foreign_questions(name: str, every: Sequence[RetrievalSet]) -> list[Query]:
     """Return questions that the sets of other origins answer, as many of each origin, always the same."""
     chance = random.Random(FOREIGN_QUESTIONS)
     by_subject: dict[str, list[Query]] = {}
+    own = SAME_REPOSITORIES if subject(name) in SAME_REPOSITORIES else {subject(name)}
     for other in every:
-        if subject(other.name) != subject(name):
+        if subject(other.name) not in own:
             answered = [query for query in other.queries if query.gold]
             by_subject.setdefault(subject(other.name), []).extend(answered)
     if not by_subject:

@@ -2,11 +2,13 @@
 
 Each set is asked its own questions and some of other sets. A question gets matches, matches with the details
 that none of them has, or nothing. Near misses are the questions of a set without an answer in it: they name
-its people and subjects.
+its people and subjects. An answer is lost if a question meets silence whose first five have it.
 """
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
 import common
 from retrieval import build, calibrated, foreign_questions
@@ -21,6 +23,9 @@ SETS = ("beam_100k", "beam_code", "coding_life", "devbench", "lihua", "locomo_tu
 
 QUICK = ("coding_life", "devbench")
 ANSWERED, NEAR, FOREIGN = "answered", "near miss", "foreign"
+FIRST = 5
+"""Number of the nearest memories among which a lost answer stands."""
+
 SWAPPED = "adversarial"
 """Category of questions about one person that only a memory of another one answers."""
 
@@ -44,27 +49,26 @@ def outcomes(
         common.temporary_folder("silence") as home,
         Ragmem.open(environ=common.environment(home), home=home, cwd=home) as memory,
     ):
-        catalog, store, _, chunks = build(home, chosen, memory, models, graph=False)
+        catalog, store, documents, chunks = build(home, chosen, memory, models, graph=False)
         assistance, store = calibrated(catalog, store, models.embedder, chunks)
         policy = memory.retrieval.policy()
         for number, (sort, query) in enumerate(questions_of(chosen, foreign)):
             scope = scopes[number % len(scopes)] if sort == FOREIGN else query.scope
-            answer = ask(
-                catalog,
-                lambda: store,
-                Question(query.text, projects=(scope,)),
-                policy=policy,
-                now=query.at,
-                assistance=assistance,
-            )
+            question = Question(query.text, projects=(scope,))
+            asked: dict[str, Any] = {"policy": policy, "now": query.at, "assistance": assistance}
+            answer = ask(catalog, lambda: store, question, **asked)
             found[sort, "silent" if not answer.matches else "told" if answer.missing else "matches"] += 1
+            if sort == ANSWERED and not answer.matches:
+                nearest = ask(catalog, lambda: store, replace(question, nearest=True, limit=FIRST), **asked)
+                lost = any(documents[match.memory.id] in query.gold for match in nearest.matches)
+                found[sort, "answer lost"] += lost
         store.close()
     return found
 
 
 def share(found: Counter[tuple[str, str]], sort: str, outcome: str) -> str:
     """Return the share of the questions of a sort with this outcome, and their number."""
-    asked = sum(number for (one, _), number in found.items() if one == sort)
+    asked = sum(found[sort, one] for one in ("silent", "told", "matches"))
     return f"{found[sort, outcome] / asked:.3f}" if asked else "-"
 
 
@@ -85,6 +89,7 @@ def main() -> None:
         raise SystemExit(f"none of the sets {', '.join(wanted)} is in {options.data}")
     results["all"] = sum(results.values(), Counter())
     columns = [(sort, outcome) for sort in (NEAR, ANSWERED, FOREIGN) for outcome in ("silent", "told")]
+    columns.insert(columns.index((ANSWERED, "told")), (ANSWERED, "answer lost"))
     headers = ["set", "near misses", *(f"{sort}: {outcome}" for sort, outcome in columns)]
     rows = [
         [

@@ -38,18 +38,21 @@ where two speak, and where more do. The first is chosen for at most 3 % told wro
 conversations left out in turn, it tells .54 of the questions about the wrong person, and .030 of others."""
 
 
-def told_of_another(query: Query, frequencies: Mapping[str, float], texts: Sequence[str]) -> str:
+def possible_speakers(query: Query) -> dict[str, str]:
+    """Return the words of a question that may name a speaker, by their lower case."""
+    # In a longer text only some sentences ask.
+    said: list[str] = _NAME.findall(query.text) if len(query.text) <= MAX_ASKED else []
+    return {key: name for name in said if name != (key := name.lower()) and not is_stop_word(key)}
+
+
+def told_of_another(names: Mapping[str, str], frequencies: Mapping[str, float], texts: Sequence[str]) -> str:
     """Return the name of the speaker whom an English question asks about if only another one fits; else "".
 
-    `frequencies` has the words of the question with the shares of the chunks that have them, `texts` are the
-    best chunks, best first. A question that names none of their speakers, or several, is not judged.
+    `names` are the possible speakers, `frequencies` the words of the question with the shares of the chunks
+    that have them, `texts` the best chunks, best first. A question that names none of their speakers, or
+    several, is not judged.
     """
-    said: list[str] = _NAME.findall(query.text)
-    names = {key: name for name in said if name != (key := name.lower()) and not is_stop_word(key)}
-    # In a longer text only some sentences ask.
-    if len(query.text) > MAX_ASKED or not any(
-        name + end in text for name in names.values() for text in texts for end in _LABEL_ENDS
-    ):
+    if not any(name + end in text for name in names.values() for text in texts for end in _LABEL_ENDS):
         return ""
     turns = [turn for place, text in enumerate(texts) for turn in _turns(text, place)]
     speakers = {speaker for speaker, _, _ in turns if speaker}
@@ -58,19 +61,7 @@ def told_of_another(query: Query, frequencies: Mapping[str, float], texts: Seque
     if len(named) != 1 or not any(speaker and _PERSON.search(text) for speaker, _, text in turns):
         return ""
     person = named[0]
-    weights = _weights(frequencies, fold_words(person))
-    own = other = 0.0
-    total = sum(weights.values())
-    for speaker, place, text in turns:
-        near = (1 - BEHIND * place) / (total or 1.0)
-        for words, sentence in _sentences_with(weights, text):
-            share = near * sum(weights[word] for word in words)
-            of_own, of_other = 1.0, 0.0
-            if speaker:
-                of_own, of_other = _about(sentence, is_own=speaker == person, is_named=person in sentence)
-            own = max(own, of_own * share)
-            if len(words) >= FEWEST_WORDS:
-                other = max(other, of_other * share)
+    own, other = _evidence(person, turns, _weights(frequencies, fold_words(person)))
     if other - own < (OF_TWO if len(speakers) <= 2 else OF_MORE):
         return ""
     return next(name for key, name in names.items() if key in person.split(" "))
@@ -91,16 +82,30 @@ def _weights(frequencies: Mapping[str, float], name: Sequence[str]) -> dict[str,
     return {word: weight for word, weight in known.items() if word not in map(stem, name)}
 
 
-def _sentences_with(weights: Mapping[str, float], text: str) -> Iterator[tuple[set[str], str]]:
-    """Yield the sentences with some of these stems, in lower case."""
-    lowered = text.lower()
-    beginnings = [begin for word in weights if (begin := word.removesuffix(ENDING)) in lowered]
-    for sentence in _SENTENCE_END.split(lowered) if beginnings else ():
-        # Most sentences are passed over by this.
-        if any(map(sentence.__contains__, beginnings)) and (
-            words := weights.keys() & set(map(stem, fold_words(sentence)))
-        ):
-            yield words, sentence
+def _evidence(
+    person: str, turns: Sequence[tuple[str, int, str]], weights: Mapping[str, float]
+) -> tuple[float, float]:
+    """Return the share of the weights in the best sentence about a person, and in the best about another."""
+    own = other = 0.0
+    total = sum(weights.values())
+    beginnings = {word: word.removesuffix(ENDING) for word in weights}
+    for speaker, place, text in turns:
+        lowered = text.lower()
+        here = {begin: weights[word] for word, begin in beginnings.items() if begin in lowered}
+        near = (1 - BEHIND * place) / total if here else 0.0
+        for sentence in _SENTENCE_END.split(lowered) if here else ():
+            # Most sentences are passed over by what they could have at most.
+            if near * sum([weight for begin, weight in here.items() if begin in sentence]) <= min(own, other):
+                continue
+            words = weights.keys() & set(map(stem, fold_words(sentence)))
+            share = near * sum([weights[word] for word in words])
+            of_own, of_other = 1.0, 0.0
+            if speaker:
+                of_own, of_other = _about(sentence, is_own=speaker == person, is_named=person in sentence)
+            own = max(own, of_own * share)
+            if len(words) >= FEWEST_WORDS:
+                other = max(other, of_other * share)
+    return own, other
 
 
 def _about(sentence: str, *, is_own: bool, is_named: bool) -> tuple[float, float]:

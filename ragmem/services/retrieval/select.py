@@ -23,7 +23,7 @@ from ragmem.domain.retrieval.scoring import (
     relevances,
     terms,
 )
-from ragmem.domain.retrieval.speakers import told_of_another
+from ragmem.domain.retrieval.speakers import possible_speakers, told_of_another
 from ragmem.domain.text.gloss import known_share
 from ragmem.domain.text.language import is_foreign
 from ragmem.frozen import dataclass
@@ -73,6 +73,9 @@ answer 20 do, without it 8; of these 6 and 2 had it among the first five."""
 
 READ_FOR_DETAILS = 8
 """Number of memories, by their own relevance, that are asked for the details of a question."""
+
+READ_FOR_SPEAKER = 6
+"""Number of them whose texts are read for what speakers say of themselves; eight tell no more."""
 
 TOLD_DETAILS = 3
 """Maximum details that a note names as missing."""
@@ -170,12 +173,16 @@ def _select(
         ruled = _matches(catalog, question, found, applying, policy=policy, now=now)
         return Selection(ruled, evidence, ONLY_RULES if ruled else note)
     matches = _matches(catalog, question, found, scores, policy=policy, now=now)
-    missing = _missing(catalog, found, scores, matches) if policy.abstain and not answered else ()
+    missing = _missing(catalog, question, found, scores, matches) if policy.abstain and not answered else ()
     return Selection(matches, evidence, note or missing_line(missing), missing)
 
 
 def _missing(
-    catalog: Catalog, found: CandidateSet, scores: Sequence[ScoredMemory], matches: Sequence[Match]
+    catalog: Catalog,
+    question: Question,
+    found: CandidateSet,
+    scores: Sequence[ScoredMemory],
+    matches: Sequence[Match],
 ) -> tuple[str, ...]:
     """Return the details of an English question that no memory among the best has.
 
@@ -188,10 +195,18 @@ def _missing(
     chunks = [chunk for item in best if item.candidate for chunk in item.candidate.chunks]
     absent = absent_details(query, found.frequencies, [found.having.get(chunk, 0) for chunk in chunks])
     missing = absent[:TOLD_DETAILS]
-    read = catalog.memories.some_chunks(item.chunk_id for item in best)
-    texts = [read[item.chunk_id].text for item in best if item.chunk_id in read]
-    if speaker := told_of_another(query, found.frequencies, texts):
-        missing += (that_of(speaker),)
+    if names := possible_speakers(query):
+        outlines = catalog.memories.outlines([item.memory_id for item in best])
+        passed = [
+            item
+            for item in best
+            if item.memory_id in outlines and _passes(outlines[item.memory_id], question)
+        ]
+        keys = [item.chunk_id for item in passed[:READ_FOR_SPEAKER]]
+        read = catalog.memories.some_chunks(keys)
+        texts = [read[key].text for key in keys if key in read]
+        if speaker := told_of_another(names, found.frequencies, texts):
+            missing += (that_of(speaker),)
     # A text of another language has names in other letters, which the full text cannot compare.
     return () if missing and is_foreign(matches[0].memory.text) else missing
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from ragmem.domain.retrieval.question import parse
-from ragmem.domain.retrieval.speakers import told_of_another
+from ragmem.domain.retrieval.speakers import possible_speakers, told_of_another
 from ragmem.domain.text.keywords import is_stop_word
 
 BOAT = "Nadia: I finally sold the old sailing boat in Bergen.\nPavel: What did you spend the money on?"
@@ -17,7 +17,7 @@ def told(question, *texts):
     query = parse(question, now=datetime(2026, 6, 1, tzinfo=UTC))
     words = [word.strip("?").lower() for word in question.split()]
     frequencies = {word: 0.02 for word in words if not is_stop_word(word)}
-    return told_of_another(query, frequencies, texts)
+    return told_of_another(possible_speakers(query), frequencies, texts)
 
 
 @pytest.mark.parametrize(

@@ -88,6 +88,12 @@ def test_what_another_speaker_says_is_told_as_no_answer(filled):
     assert answer.matches
     assert answer.missing == ("that of Pavel",)
     assert answer.notes[0] == "nothing here tells that of Pavel; these are the nearest"
+    club = Draft("notes", "club", "The boat club meets on Mondays.", event_time=NOW, scope=Scope("user"))
+    filled.ingest([club], rule="off")
+    assert asked(filled, "Where did Pavel sell the old sailing boat?").missing == ("that of Pavel",)
+    of_notes = asked(filled, "Where did Pavel sell the old sailing boat?", sources=("notes",))
+    assert of_notes.matches
+    assert of_notes.missing == ()
     assert answer.notes[0] in context(answer, redactor=filled.redactor).text
 
 

@@ -140,7 +140,7 @@ def test_a_question_of_which_no_word_is_there_asks_for_more(relevance):
     )
 
 
-def answers(home, text, *, above, chunks=FROM_CHUNKS, uri="/notes/1"):
+def answers(home, text, *, above, chunks=FROM_CHUNKS, uri="/notes/1", known_words=0.5):
     """Tell whether a memory with a relevance so much above the floor answers a question."""
     catalog, _ = home
     known = replace(DEFAULT, model="another-model", chunks=chunks)
@@ -148,15 +148,16 @@ def answers(home, text, *, above, chunks=FROM_CHUNKS, uri="/notes/1"):
     memory = next(key for key, at in catalog.memories.uris(catalog.memories.ids()).items() if at == uri)
     candidate = Candidate(memory, "chunk", ("chunk",), Evidence(coverage=0.1))
     query = parse(text, now=NOW)
-    found = CandidateSet(query, (candidate,), {}, by_words=True, by_vectors=True)
+    found = CandidateSet(query, (candidate,), {}, by_words=True, by_vectors=True, known=known_words)
     scores = [ScoredMemory(memory, "chunk", relevance, relevance, candidate)]
     return answer_evidence(catalog, found, scores, known)[1]
 
 
-def test_a_large_store_asks_for_more_of_an_answer_to_an_english_question(home):
+def test_a_large_store_asks_for_more_of_an_english_question_with_a_word_that_it_does_not_have(home):
     english = "which writer did the ledger lose"
     assert answers(home, english, above=0.04)
     assert not answers(home, english, above=0.02)
+    assert answers(home, english, above=0.02, known_words=1.0)
     assert answers(home, english, above=0.02, chunks=FROM_CHUNKS - 1)
     assert answers(home, "wer hat das Hauptbuch geschrieben, und warum ist es verloren", above=0.02)
 

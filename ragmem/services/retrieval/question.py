@@ -48,7 +48,7 @@ class Question:
     and stands behind the rest. Empty: all branches count alike."""
 
 
-_THAT_OF = "that of "
+_ABOUT = "this about "
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,14 +68,14 @@ class Answer:
     missing: tuple[str, ...] = ()
 
 
-def that_of(speaker: str) -> str:
+def this_about(speaker: str) -> str:
     """Return the detail that is missing where what is asked of a speaker is told of another one."""
-    return f"{_THAT_OF}{speaker}"
+    return f"{_ABOUT}{speaker}"
 
 
 def missing_line(missing: Sequence[str]) -> str:
     """Return the line that keeps a reader from taking the nearest memories for the answer; "" for nothing."""
-    details = " and ".join(detail if detail.startswith(_THAT_OF) else f'"{detail}"' for detail in missing)
+    details = " and ".join(detail if detail.startswith(_ABOUT) else f'"{detail}"' for detail in missing)
     return f"nothing here tells {details}; these are the nearest" if missing else ""
 
 

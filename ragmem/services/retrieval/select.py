@@ -28,7 +28,7 @@ from ragmem.domain.text.gloss import known_share
 from ragmem.domain.text.language import is_foreign
 from ragmem.frozen import dataclass
 from ragmem.services.retrieval.calibration import FROM_CHUNKS, Calibration, is_glossed
-from ragmem.services.retrieval.question import Question, missing_line, that_of
+from ragmem.services.retrieval.question import Question, missing_line, this_about
 from ragmem.services.retrieval.sources import RULE_IN_SCOPE, rule_reason
 from ragmem.services.retrieval.supersessions import add_previous_versions
 from ragmem.services.retrieval.validity import prefer_valid
@@ -206,7 +206,7 @@ def _missing(
         read = catalog.memories.some_chunks(keys)
         texts = [read[key].text for key in keys if key in read]
         if speaker := told_of_another(names, found.frequencies, texts):
-            missing += (that_of(speaker),)
+            missing += (this_about(speaker),)
     # A text of another language has names in other letters, which the full text cannot compare.
     return () if missing and is_foreign(matches[0].memory.text) else missing
 

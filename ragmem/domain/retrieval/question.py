@@ -79,7 +79,7 @@ _HISTORY = lazy(
     r"|\bbefore\s+(?:(?:the|that|this|our|my)\s+)?(?:change|switch|move|migration|refactor\w*|rename|rewrite|we\s+changed"
     r"|i\s+changed|it\s+(?:was\s+)?changed)\b"
     r"|\bbefore\s+(?:that|this)(?!\s*\w)"
-    r"|\b(?:original|earlier|old(?:er)?|previous|prior|former)\s+(?:version|design|plan|approach|name|value|setting"
+    r"|\b(?:original|earlier|old(?:er)?|previous|prior|former)\s+(?:version|release|design|plan|approach|name|value|setting"
     r"|decision|choice|address|job|way|rule|default|behaviou?r)s?\b",
     re.IGNORECASE,
 )

@@ -66,7 +66,9 @@ class _MatchWords:
         return self._passage
 
 
-def collapse(matches: Sequence[Match], *, shown: int | None = None) -> list[DuplicateGroup]:
+def collapse(
+    matches: Sequence[Match], *, shown: int | None = None, versions: bool = False
+) -> list[DuplicateGroup]:
     """Return the matches in groups of duplicates, best first; every match is returned once.
 
     Of equal scores those that are perhaps outdated come last; then they are ordered by relevance, the
@@ -77,6 +79,7 @@ def collapse(matches: Sequence[Match], *, shown: int | None = None) -> list[Dupl
     each contains the matching chunk of the other; not if an edit or a date of one was found. A superseded or
     marked memory is never a duplicate of a current one, and none that counts is behind one that nobody has
     accepted. After the first `shown` groups only equal texts are grouped, because comparing words takes time.
+    The same holds with `versions`, for a question of change: the few words that differ are its answer.
     """
     ordered = sorted(
         matches,
@@ -94,7 +97,7 @@ def collapse(matches: Sequence[Match], *, shown: int | None = None) -> list[Dupl
     places: dict[tuple[str, str, bool], list[int]] = {}
     sizes: list[int] = []
     for match in ordered:
-        near = shown is None or len(groups) < shown
+        near = not versions and (shown is None or len(groups) < shown)
         known, memory, holds = _MatchWords(match), match.memory, match.superseded is None
         keys = ("id", memory.id, holds), ("hash", memory.content_hash, holds)
         equal = {place for key in keys for place in places.get(key, ())}

@@ -348,7 +348,7 @@ def _matches(
         standing = replace_superseded(matches, links, history=history)
         marks = catalog.supersessions.perhaps_outdated(match.memory.id for match in standing)
         marked = _mark_withheld(catalog, mark_outdated(standing, marks))
-        groups = collapse(marked, shown=question.limit)
+        groups = collapse(marked, shown=question.limit, versions=history)
         if len(groups) >= question.limit or len(leading) < wide or len(matches) < len(leading):
             break
         wide *= COLLAPSE_DEPTH

@@ -325,6 +325,7 @@ def test_a_named_span_forgives_its_own_length():
         ("which queue did we use before rabbitmq", "wants_history"),
         ("what is the old name of the service", "wants_history"),
         ("what were the old defaults", "wants_history"),
+        ("which port did the earlier release use", "wants_history"),
         ("which port was it in the past", "wants_history"),
         ("which decision was superseded", "wants_history"),
         ("what is the latest plan", "wants_newest"),

@@ -123,3 +123,12 @@ def test_behind_what_is_shown_only_equal_texts_collapse():
         ["b"],
         ["d"],
     ]
+
+
+def test_two_versions_are_two_matches_where_their_difference_is_the_answer():
+    matches = [match("a", LONG, 0.9), match("b", LONG + " more", 0.8), match("c", LONG, 0.7)]
+    groups = collapse(matches, versions=True)
+    assert [[group.match.memory.id, *(one.memory.id for one in group.duplicates)] for group in groups] == [
+        ["a", "c"],
+        ["b"],
+    ]

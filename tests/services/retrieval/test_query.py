@@ -204,6 +204,24 @@ def test_exact_duplicates_hide_behind_the_best_one(memory):
     assert len(match.duplicates) == 2
 
 
+def test_a_question_of_change_finds_both_versions_of_a_text(memory):
+    rest = (
+        "Each service reads this file once when it starts and stops with an error where a key is missing. "
+        "Secrets never stand there; they come from the environment of the host that runs the job at night."
+    )
+    memory.ingest(
+        [
+            draft(f"release {n}", f"The config of the pool is in {place}. {rest}", days=n)
+            for n, place in ((1, "settings"), (2, "defaults"))
+        ],
+        rule="off",
+    )
+    assert len(found(memory, "where is the config of the pool?")) == 1
+    assert (
+        len(found(memory, "where is the config of the pool, and where was it in the earlier release?")) == 2
+    )
+
+
 def test_documents_that_begin_alike_are_each_found_by_what_is_their_own(memory):
     head = " ".join(f"Step {n} of the session looked at file {n} and found nothing." for n in range(120))
     ends = {

@@ -38,6 +38,7 @@ MOST = 4
 _WORD = re.compile(r"\w+(?:['\u2019./:@_+-]+\w+)*")
 _NAME = re.compile(r"[/\\.:@_-]|[a-z][A-Z]|^[A-Z]{2}|^[A-Z]$|\d")
 _ORDINAL = re.compile(r"[A-Z]{0,6}\d+(?:\.\d+)?|[A-Z]|\w+[-_]\d+")
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _DATE = re.compile(r"(?:19|20)\d\d(?:[-/.]\d\d){0,2}")
 _LABEL = re.compile(r"\W*(?:\*\*(.+?)\*\*|`([^`]+)`|\|([^|]+)\||([^:]{2,40}):)")
 _LETTERS = re.compile(r"[^\W\d]{2}")
@@ -50,6 +51,14 @@ _STATUS = frozenset(
     """.split()
 )
 """Words that tell where a thing stands."""
+
+_OPEN = frozenset(
+    """
+    awaiting blocked coming deferred draft gap missing next open pending planned planning progress remain
+    remaining remains todo upcoming will wip yet
+    """.split()
+)
+"""Words that tell that a thing is not done."""
 
 _Sort = Literal["number", "name", "word"]
 
@@ -91,8 +100,9 @@ class Alignment:
     def is_of_one_thing(self) -> bool:
         """Tell whether both speak of the same thing, as far as words show.
 
-        Both begin with the same word of substance, at most one value differs (a measurement at another size
-        has two), and it is no date and no number or letter of a subject ("proxy 2").
+        Both begin with the same word of substance, and no date differs and no number or letter of a subject
+        ("proxy 2"). More than one value differs only where nothing else does and both have the same label: a
+        measurement at another size has two.
         """
         first, other = (_substance(words)[:1] for words in (self.older, self.newer))
         others = any(
@@ -100,7 +110,10 @@ class Alignment:
             or all(map(_has_date, (step.older, step.newer)))
             for step in self.replaced
         )
-        return first == other and len(self.values) < 2 and not others
+        label, same = map(_label, self.texts)
+        values = len(self.values)
+        few = values < 2 or (values == len(self.steps) and label == same != "")
+        return first == other and few and not others
 
     @property
     def has_other_name(self) -> bool:
@@ -242,7 +255,9 @@ def inputs(alignment: Alignment) -> dict[str, float]:
         "number of the subject": float(
             any(step.place < 3 and _is_numbered(step.older) and _is_numbered(step.newer) for step in replaced)
         ),
+        "number rises": float(any(map(_rises, replaced))),
         "status come": float(not come.isdisjoint(_STATUS)),
+        "open status gone": float(not gone.isdisjoint(_OPEN)),
         "tick come": float(len(_ticks(alignment.texts[1]) - _ticks(alignment.texts[0])) > 0),
         "same label": float(bool(labels[0]) and labels[0] == labels[1]),
         "other label": float(bool(labels[0]) and bool(labels[1]) and labels[0] != labels[1]),
@@ -298,6 +313,12 @@ def _has_date(words: Sequence[str]) -> bool:
 
 def _is_numbered(words: Sequence[str]) -> bool:
     return any(_ORDINAL.fullmatch(word) for word in words)
+
+
+def _rises(step: Step) -> bool:
+    """Tell whether a number alone became a larger one."""
+    words = (*step.older, *step.newer)
+    return len(words) == 2 and all(map(_NUMBER.fullmatch, words)) and float(words[0]) < float(words[1])
 
 
 def _is_bare(words: Sequence[str]) -> bool:

@@ -23,6 +23,11 @@ HARBOUR = "The ferry timetable is read from tides.csv in the harbour folder."
             "Run the tide import with `make tides-v1` before each build of the charts.",
             "Run the tide import with `make tides-v2` before each build of the charts.",
         ),
+        # two values of one label, and nothing else
+        (
+            "`make tides` starts the tide server at port 5100 and the chart server at port 5200.",
+            "`make tides` starts the tide server at port 5101 and the chart server at port 5201.",
+        ),
     ],
 )
 def test_another_value_of_the_same_thing_hides_the_older_one(older, newer):
@@ -50,6 +55,11 @@ def test_another_value_of_the_same_thing_hides_the_older_one(older, newer):
         ("Planning a route takes 9 ms with 200 buoys.", "Planning a route takes 31 ms with 900 buoys."),
         ("The ferry fares brought $6.7M on 89 trips.", "The ferry fares brought $4.2M on 156 trips."),
         ("The map is drawn from the tide tables of 2024.", "The map is drawn from the tide tables of 2025."),
+        ("Route planning: 9 ms with 200 buoys.", "Route planning: 31 ms with 900 buoys."),
+        (
+            "Upload: the limit of the north proxy is 10 MB and 3 retries",
+            "Upload: the limit of the south proxy is 20 MB and 5 retries",
+        ),
         ("Meeting 2026-03-01: 12 people came.", "Meeting 2026-04-01: 14 people came."),
         # items of a list
         ("- [ ] Step 2: run the tests", "- [ ] Step 5: run the tests"),
@@ -67,6 +77,14 @@ def test_an_addition_refines():
     older = "The harbour master checks the moorings of the fishing boats."
     probabilities = relate(older, f"{older} He writes the result into the log of the quay.").probabilities
     assert max(probabilities, key=probabilities.__getitem__) == "refines"
+
+
+def test_what_is_no_longer_open_and_a_number_that_rises_are_inputs():
+    done = inputs(align("The mooring plan is pending.", "The mooring plan is signed."))
+    more = inputs(align("The ferry has 12 life rafts.", "The ferry has 14 life rafts."))
+    fewer = inputs(align("The ferry has 14 life rafts.", "The ferry has 12 life rafts."))
+    assert (done["open status gone"], more["open status gone"]) == (1, 0)
+    assert (more["number rises"], fewer["number rises"], done["number rises"]) == (1, 0, 0)
 
 
 def test_the_same_text_changes_nothing():

@@ -8,6 +8,9 @@ what was said and thought; statement_wording.py tells how each is asked.
 A statement is found strictly if its own memory is among the first five, with its own title, date and source;
 and leniently also if another memory there, which was stored as it is, says the same in the same words (times
 and hashes aside). A memory that gc made counts for neither.
+
+Before all that, everything that was stored is asked, with what was cold from the start: against it, the table
+tells what intake and gc together take out of default answers, and whether a statement goes with it.
 """
 
 import json
@@ -17,6 +20,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -30,8 +34,9 @@ from transcript_texts import said_in
 from vector_cache import CachedModels, VectorCache
 
 from ragmem.api.memory import Ragmem
+from ragmem.domain.model import State
 from ragmem.services.lifecycle.items import Item, Plan
-from ragmem.services.retrieval.query import Question
+from ragmem.services.retrieval.question import DiscardedUse, Question
 
 MEMORIES, QUICK_MEMORIES = 4_000, 300
 STATEMENTS, QUICK_STATEMENTS = 1_000, 60
@@ -42,6 +47,9 @@ PASSES = 6
 
 READ = 60
 """Decisions that are written for a reader."""
+
+STORED = "nothing cold"
+"""The step that asks all that was stored, what was cold from the start included."""
 
 TARGET, FEWER = 0.997, 0.15
 """Of what was found, the share that is found after gc; and by how much fewer memories are searched."""
@@ -86,16 +94,19 @@ class Probes:
             max(one.event_time for one in everything),
         )
 
-    def ask(self, memory: Ragmem, *, people: bool = False) -> dict[str, Any]:
+    def ask(
+        self, memory: Ragmem, *, people: bool = False, discarded: DiscardedUse = "last"
+    ) -> dict[str, Any]:
         """Return what is found now, and how many memories are searched.
 
-        With `people`, also the share of the gold of people's questions among the first five.
+        With `people`, also the share of the gold of people's questions among the first five. `discarded` is
+        as in `Question`.
         """
         started = time.perf_counter()
         found: dict[str, set[int]] = {}
         for number, (one, same) in enumerate(zip(self.statements, self.same, strict=True)):
             for form, text in one.questions.items():
-                first = set(self._first(memory, text))
+                first = set(self._first(memory, text, discarded))
                 for count, wanted in (("strict", {one.memory}), ("lenient", same)):
                     hits = found.setdefault(f"{form}, {count}", set())
                     if first & wanted:
@@ -104,14 +115,17 @@ class Probes:
         alike = [
             name
             for key, name in self.alike.items()
-            if key in self._first(memory, questions[name].format(name=name))
+            if key in self._first(memory, questions[name].format(name=name), discarded)
         ]
-        plan = memory.gc.plan()
-        told = {"found": found, "alike": sorted(alike), "searched": plan.searched}
+        searched = len(self.known) if discarded == "always" else memory.gc.plan().searched
+        told = {"found": found, "alike": sorted(alike), "searched": searched}
         if people:
             asked = [query for query in self.retrieval.queries if query.gold]
             told["recall"] = statistics.fmean(
-                len(query.gold & {memory.memory(key).uri for key in self._first(memory, query.text)})
+                len(
+                    query.gold
+                    & {memory.memory(key).uri for key in self._first(memory, query.text, discarded)}
+                )
                 / len(query.gold)
                 for query in asked
             )
@@ -119,7 +133,7 @@ class Probes:
         common.tell(
             f"asked in {time.perf_counter() - started:.0f} s:"
             + "".join(f" {len(hits)}" for hits in found.values())
-            + f"; {len(alike)} of the groups, {plan.searched:,} searched"
+            + f"; {len(alike)} of the groups, {searched:,} searched"
         )
         return told
 
@@ -140,9 +154,26 @@ class Probes:
             for key in (self.statements[number].memory for number in sorted(hits - after["found"][form]))
         ]
 
-    def _first(self, memory: Ragmem, text: str) -> list[str]:
-        """Return the first memories of the default answer that are as they were stored."""
-        question = Question(text, projects=None, limit=memory.settings.query.limit)
+    def missed(
+        self, memory: Ragmem, stored: Mapping[str, Any], after: Mapping[str, Any], cold: AbstractSet[str]
+    ) -> list[dict[str, str]]:
+        """Return each statement that was found strictly when nothing was cold, and is not after gc."""
+        return [
+            {
+                "form": form,
+                "cold": "yes" if one.memory in cold else "no",
+                "place": memory.memory(one.memory).uri,
+                "statement": one.text,
+            }
+            for form, hits in stored["found"].items()
+            if form.endswith("strict")
+            for one in (self.statements[number] for number in sorted(hits - after["found"][form]))
+        ]
+
+    def _first(self, memory: Ragmem, text: str, discarded: DiscardedUse) -> list[str]:
+        """Return the first memories of an answer that are as they were stored."""
+        limit = memory.settings.query.limit
+        question = Question(text, projects=None, limit=limit, discarded=discarded)
         matches = memory.query(text, question=question, at=self.at).matches[:FIRST]
         return [
             one.memory.id
@@ -165,13 +196,18 @@ def collect(memory: Ragmem, rules: Sequence[str] = ()) -> list[Plan]:
 
 def measure(memory: Ragmem, probes: Probes, options: Any) -> dict[str, Any]:
     """Ask before gc, after all of it, after it was undone, and after what hides something alone."""
-    steps: dict[str, Any] = {"before": probes.ask(memory, people=True)}
+    steps: dict[str, Any] = {
+        STORED: probes.ask(memory, discarded="always"),
+        "before": probes.ask(memory, people=True),
+    }
     if options.decisions:
         write_decisions(memory, memory.gc.plan(), options.decisions)
     plans = collect(memory)
     steps["whole gc"] = probes.ask(memory, people=True)
     made = len(set(memory.catalog.memories.ids()) - probes.known.keys())
     lost = probes.lost(steps["before"], steps["whole gc"], plans)
+    cold = memory.catalog.memories.ids(states=[State.BUFFERED])
+    missed = probes.missed(memory, steps[STORED], steps["whole gc"], cold)
     for _ in plans:
         undo(memory)
     steps["whole gc, undone"] = probes.ask(memory)
@@ -186,6 +222,8 @@ def measure(memory: Ragmem, probes: Probes, options: Any) -> dict[str, Any]:
         "large": [plan.large for plan in plans],
         "made": made,
         "lost": lost,
+        "missed": missed,
+        "of cold memories": sum(one.memory in cold for one in probes.statements),
     }
 
 
@@ -280,30 +318,45 @@ def main() -> None:
 def report(document: Mapping[str, Any], options: Any) -> None:
     """Print the tables, and write the files that were asked for."""
     steps = document["steps"]
-    before, after = steps["before"], steps["whole gc"]
+    stored, before, after = steps[STORED], steps["before"], steps["whole gc"]
     forms = list(before["found"])
     groups = sum(map(len, ALIKE.values()))
     rows = [
         [
-            "before",
-            f"{before['searched']:,}",
-            *(f"{len(before['found'][form]):,}" for form in forms),
-            f"{len(before['alike'])} of {groups}",
+            name,
+            f"{step['searched']:,}",
+            *(f"{len(step['found'][form]):,}" for form in forms),
+            f"{len(step['alike'])} of {groups}",
         ]
+        for name, step in ((STORED, stored), ("before", before))
     ]
-    for name, step in list(steps.items())[1:]:
+    for name, step in list(steps.items())[len(rows) :]:
         cells = (_kept(before["found"][form], step["found"][form]) for form in forms)
         rows.append([name, f"{step['searched']:,}", *cells, f"{len(step['alike'])} of {groups}"])
     fewer = 1 - after["searched"] / before["searched"]
     least = min(_share(before["found"][form], after["found"][form]) for form in forms)
     kept = f"below `before` the share of those that is still found; the least after all: {least:.1%}"
-    stored = f"{document['stored']:,} stored"
+    fewer_in_all = 1 - after["searched"] / stored["searched"]
+    found_of_all = ", ".join(
+        f"{form.partition(',')[0]} {_kept(stored['found'][form], after['found'][form])}"
+        for form in forms
+        if form.endswith("strict")
+    )
+    cold = sum(one["cold"] == "yes" for one in document["missed"])
+    of_cold = f"{document['of cold memories']:,} statements are of memories that are cold from the start"
     by_decision = Counter(one["decision"] for one in document["lost"])
     lost = [f"{name} {count:,}" for name, count in by_decision.most_common()]
     recall = f"{before['recall']:.3f} -> {after['recall']:.3f}"
     notes = [
         f"{document['statements']:,} statements; {kept} (target: {TARGET:.1%})",
-        f"{fewer:.1%} fewer memories searched by default (target: {FEWER:.0%} or more); {stored}",
+        (
+            f"{fewer_in_all:.1%} fewer memories searched by default after gc than were stored (target:"
+            f" {FEWER:.0%} or more); {fewer:.1%} by gc, the others were cold from the start"
+        ),
+        (
+            f"of the statements found strictly with nothing cold, found strictly by default after gc:"
+            f" {found_of_all} (target: {TARGET:.1%}); {cold} of the lost are of cold memories; {of_cold}"
+        ),
         f"{document['made']:,} memories made of others, under another title and date (target: 0)",
         f"{before['questions']} questions of people about the notes, recall@{FIRST}: {recall}",
         "lost, by what was decided of their memories: " + (", ".join(lost) or "nothing"),

@@ -18,7 +18,7 @@ from ragmem.backends.lightrag.storages import home
 from ragmem.backends.lightrag.vectors import second_model, vector_reuse
 from ragmem.backends.lightrag.vectors.vector_index import VectorHit, VectorIndex
 from ragmem.backends.question_vectors import QuestionCache, validate_query
-from ragmem.domain.model import Entity, Hit, Record, Relation
+from ragmem.domain.model import Entity, Hit, Record, Relation, ranked_hits
 from ragmem.errors import BackendError
 from ragmem.ports import Embedder, Mode, Models, NativeModes, TextsOf, TwoModels, VectorBlock
 from ragmem.storage.sql import schema_check
@@ -421,7 +421,10 @@ class LightRAGStore:
 
 
 def _hits(found: Sequence[VectorHit]) -> list[Hit]:
-    return [Hit(hit.id, hit.subject, rank, hit.score) for rank, hit in enumerate(found, start=1)]
+    if not found:
+        return []
+    _, chunks, _, memories, _, _, scores = zip(*found, strict=True)
+    return ranked_hits(chunks, memories, scores)
 
 
 def open_read_only(model_id: str, database: SQLiteDatabase) -> LightRAGStore:

@@ -1,12 +1,14 @@
 """BM25 over the postings of a question's words: of chunks, and of memories taken as one text."""
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 
-from ragmem.domain.model import Hit
+from ragmem.domain.model import ranked_hits
 from ragmem.domain.text.words import is_pair
+from ragmem.frozen import dataclass
 from ragmem.storage.fulltext.blocks import Array
 from ragmem.storage.fulltext.corpus import (
     Corpus,
@@ -25,6 +27,8 @@ from ragmem.storage.sql.database import Connection, Database
 K1 = 1.2
 B = 0.75
 """As Robertson and Zaragoza (2009) advise, and FTS5 has them."""
+
+NO_HITS: Mapping[int, tuple[str, str]] = MappingProxyType({})
 
 CANDIDATES = 4
 """Words that are counted, in multiples of MAX_TERMS, to find the rarest: the longest of a very long query."""
@@ -72,46 +76,77 @@ def rank_chunks(
         wanted = PhraseFilter.among(connection, corpus, phrases, excluded) if phrases or excluded else None
         best = _of_so_many(corpus, _best(corpus, scores, limit, wanted), memories).tolist()
         names = identities_of(connection, corpus, best)
-    average = max(1.0, words / int(searched.sum()))
+    query_words = _QueryWords(
+        database,
+        corpus,
+        tuple(terms),
+        matching,
+        idf,
+        shares=(frequencies / total).tolist(),
+        average=max(1.0, words / int(searched.sum())),
+        scores=scores,
+    )
+    return query_words.rate(also, {place: names[place] for place in best})
 
-    def rate(also: Iterable[str], listed: Sequence[int] = ()) -> LexicalHits:
-        with database.read() as connection:
-            known = {names[place][0]: place for place in listed}
+
+# Not closures, which would refer to themselves, and keep their arrays until a garbage collection.
+@dataclass(frozen=True, slots=True)
+class _QueryWords:
+    """The words of a query, with their postings, their idf, and the shares of the chunks that have them.
+
+    `average` is the mean length of a searched memory, `scores` has the score of each chunk of the corpus.
+    """
+
+    database: Database
+    corpus: Corpus
+    words: tuple[str, ...]
+    matching: Sequence[Found]
+    idf: Array
+    shares: Sequence[float]
+    average: float
+    scores: Array
+
+    def rate(self, also: Iterable[str], hits: Mapping[int, tuple[str, str]] = NO_HITS) -> LexicalHits:
+        """Return the hits, given as place -> (chunk, memory), and how good they and further chunks are."""
+        corpus = self.corpus
+        chunks, memories = [chunk for chunk, _ in hits.values()], [memory for _, memory in hits.values()]
+        with self.database.read() as connection:
+            known = dict(zip(chunks, hits, strict=True))
             known |= places_of(connection, corpus, [chunk for chunk in also if chunk not in known])
             places = np.array(list(known.values()), dtype=np.intp)
-            owners = corpus.memory_of[places]
             # In the order of the corpus, as the chunks of each memory follow each other there.
-            rated = distinct(owners)
+            rated = distinct(corpus.memory_of[places])
             firsts = corpus.firsts[rated].tolist()
-            opening = identities_of(connection, corpus, firsts)
+            identities = identities_of(connection, corpus, firsts)
         having, coverage, wholes = _spoken_for(
-            corpus, places, rated, matching=matching, idf=idf, average=average
+            corpus, places, rated, matching=self.matching, idf=self.idf, average=self.average
         )
-        ids = [opening[first][1] for first in firsts]
+        scores = self.scores[places].tolist()
+        openings = [identities[first] for first in firsts]
         return LexicalHits(
-            [Hit(*names[place], rank, float(scores[place])) for rank, place in enumerate(listed, start=1)],
+            ranked_hits(chunks, memories, scores),
             coverage=dict(zip(known, coverage, strict=True)),
-            scores=dict(zip(known, scores[places].tolist(), strict=True)),
+            scores=dict(zip(known, scores, strict=True)),
             having=dict(zip(known, having, strict=True)),
-            memories=dict(zip(ids, wholes, strict=True)),
-            openings={opening[first][1]: opening[first][0] for first in firsts},
-            best_possible=float(idf.sum() * (K1 + 1)),
-            frequencies=dict(zip(terms, (frequencies / total).tolist(), strict=True)),
-            rate=rate,
-            find_words=find_words,
+            memories={memory: whole for (_, memory), whole in zip(openings, wholes, strict=True)},
+            openings={memory: chunk for chunk, memory in openings},
+            best_possible=float(self.idf.sum() * (K1 + 1)),
+            frequencies=dict(zip(self.words, self.shares, strict=True)),
+            rate=self.rate,
+            find_words=self.find,
         )
 
-    def find_words(also: Iterable[str]) -> dict[str, int]:
-        with database.read() as connection:
-            known = places_of(connection, corpus, also)
-        chunks = np.array(list(known.values()), dtype=np.intp)
-        places, back = np.unique(chunks, return_inverse=True)
-        here = np.zeros((len(matching), len(places)))
-        for row, found in enumerate(matching):
+    def find(self, also: Iterable[str]) -> dict[str, int]:
+        """Return chunk -> the words that it has, as the bits of a number."""
+        with self.database.read() as connection:
+            known = places_of(connection, self.corpus, also)
+        ordered = sorted(known.values())
+        places = np.array(ordered, dtype=np.intp)
+        here = np.zeros((len(self.matching), len(places)))
+        for row, found in enumerate(self.matching):
             _place_frequencies(here[row], places, found)
-        return dict(zip(known, _bits(here > 0)[back].tolist(), strict=True))
-
-    return rate(also, best)
+        having = dict(zip(ordered, _bits(here > 0).tolist(), strict=True))
+        return {chunk: having[place] for chunk, place in known.items()}
 
 
 def _of_words(connection: Connection, corpus: Corpus, words: Sequence[tuple[int, ...]]) -> list[Found]:
@@ -186,10 +221,14 @@ def _best(corpus: Corpus, scores: Array, limit: int, wanted: PhraseFilter | None
 
 def _of_so_many(corpus: Corpus, places: Array, memories: int | None) -> Array:
     """Return the beginning of a list of chunks that has so many memories; all of it for None."""
-    if memories is None:
+    if memories is None or len(places) <= memories:
         return places
-    beginnings = np.sort(np.unique(corpus.memory_of[places], return_index=True)[1])
-    return places if len(beginnings) <= memories else places[: beginnings[memories]]
+    seen: set[int] = set()
+    for place, memory in enumerate(corpus.memory_of[places].tolist()):
+        seen.add(memory)
+        if len(seen) > memories:
+            return places[:place]
+    return places
 
 
 def _spoken_for(

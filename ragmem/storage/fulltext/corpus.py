@@ -89,13 +89,15 @@ class Identities:
 
     def at(self, places: Iterable[int]) -> dict[int, tuple[str, str]]:
         """Return place -> (chunk id, memory id) of those that were kept."""
-        known = self._at
-        return {place: known[place] for place in places if place in known}
+        places = list(places)
+        known = dict(zip(places, map(self._at.get, places), strict=True))
+        return {place: ids for place, ids in known.items() if ids is not None}
 
     def places(self, chunks: Iterable[str]) -> dict[str, int]:
         """Return chunk -> the last place that was kept for it; its memory may have moved since."""
-        known = self._places
-        return {chunk: known[chunk] for chunk in chunks if chunk in known}
+        chunks = list(chunks)
+        known = dict(zip(chunks, map(self._places.get, chunks), strict=True))
+        return {chunk: place for chunk, place in known.items() if place is not None}
 
     def put(self, place: int, chunk: str, memory: str) -> None:
         """Keep the ids of a place; too many make room for new ones all at once."""

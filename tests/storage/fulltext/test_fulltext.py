@@ -1,5 +1,7 @@
 """Full text: no text of a query is syntax, common words do not count, coverage is a share."""
 
+import gc
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -328,3 +330,17 @@ def test_a_question_of_20_000_characters_asks_for_few_words(filled):
     result = search(filled.database, text, limit=10)
     assert len(result.frequencies) <= MAX_TERMS
     assert max(result.coverage.values(), default=0) < 0.5
+
+
+def test_the_postings_of_a_query_are_freed_with_its_hits(filled):
+    """They are arrays of all chunks: in a cycle, each query would leave them to the garbage collector."""
+    search(filled.database, "the connection pool", limit=10)
+    gc.collect()
+    gc.disable()
+    try:
+        result = search(filled.database, "the connection pool", limit=10)
+        assert result.rate is not None
+        del result
+        assert gc.collect() == 0
+    finally:
+        gc.enable()

@@ -261,10 +261,8 @@ def scores(
     if not len(chosen):
         return []
     cosines = (segment.codes_of(chosen).astype(np.float32) @ query) * segment.scales[chosen]
-    seqs = segment.seqs[chosen]
-    # Rounded, because cosines of equal vectors may differ in the last bit: the oldest comes first.
-    best = np.lexsort((seqs, -cosines.round(6)))[:count]
-    return list(zip(cosines[best].tolist(), seqs[best].tolist(), strict=True))
+    best = _largest(cosines, count)
+    return list(zip(cosines[best].tolist(), segment.seqs[chosen[best]].tolist(), strict=True))
 
 
 def scores_of(
@@ -349,3 +347,13 @@ def _smallest(distances: NDArray[np.uint16], count: int) -> NDArray[np.intp]:
     ties = np.flatnonzero(distances == worst)[: count - np.count_nonzero(chosen)]
     chosen[ties] = True
     return np.flatnonzero(chosen)
+
+
+def _largest(cosines: NDArray[np.float32], count: int) -> NDArray[np.intp]:
+    """Return the indices of the largest values, descending; of equal ones the first, which is the oldest."""
+    # Rounded, because cosines of equal vectors may differ in the last bit.
+    distances = -cosines.round(6)
+    if count >= len(distances):
+        return np.argsort(distances, kind="stable")
+    near = np.flatnonzero(distances <= np.partition(distances, count - 1)[count - 1])
+    return near[np.argsort(distances[near], kind="stable")[:count]]

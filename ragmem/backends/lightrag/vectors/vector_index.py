@@ -86,10 +86,6 @@ class _Query:
     workspaces: Collection[str] | None
     minimum: float
 
-    def is_in(self, workspace: str) -> bool:
-        """Tell whether a workspace is searched."""
-        return self.workspaces is None or workspace in self.workspaces
-
 
 @dataclass(slots=True)
 class _View:
@@ -241,13 +237,18 @@ class VectorIndex:
                 # Rounded, as in `scores`: of equal vectors the oldest comes first.
                 found = sorted(found, key=lambda pair: (-round(pair[0], 6), pair[1]))[:count]
             hits: list[VectorHit] = []
+            near_enough = found
+            if found and found[-1][0] < wanted.minimum:
+                near_enough = [pair for pair in found if pair[0] >= wanted.minimum]
             # The reserve is read only where rows before it are gone.
-            for part in batches((pair for pair in found if pair[0] >= wanted.minimum), wanted.limit):
+            for part in batches(near_enough, wanted.limit):
                 near = {seq: score for score, seq in part}
                 there = self._look_up(view.known, group, wanted.query, near, checked=checked)
                 if there is None:
                     return None
-                hits += [hit for hit in there if wanted.is_in(hit.workspace)]
+                if wanted.workspaces is not None:
+                    there = [hit for hit in there if hit.workspace in wanted.workspaces]
+                hits += there
                 if len(hits) >= wanted.limit:
                     break
             exhausted = len(found) < count or count >= total or found[-1][0] < wanted.minimum
@@ -278,7 +279,7 @@ class VectorIndex:
         codes: list[bytes] = []
         with self._database.read() as connection:
             seen = self._seen.value().seqs.setdefault(vectors.table_of(group.namespace), set())
-            for part in map(padded, batches(seq for seq in near if seq not in known)):
+            for part in map(padded, batches([seq for seq in near if seq not in known])):
                 for seq, key, workspace, subject, other, created, scale, vector in connection.execute(
                     f"{_FOUND[group.namespace == names.CHUNKS]} AND v.seq IN ({marks(part)})",
                     (group.namespace, group.model, group.dimensions, *part),
@@ -286,7 +287,7 @@ class VectorIndex:
                     rows[seq] = (key, workspace, subject, other, created)
                     scales.append(scale)
                     codes.append(vector)
-            for part in map(padded, batches(seq for seq in near if seq in known and seq not in seen)):
+            for part in map(padded, batches([seq for seq in near if seq in known and seq not in seen])):
                 seen.update(
                     seq
                     for (seq,) in connection.execute(
@@ -294,19 +295,25 @@ class VectorIndex:
                         part,
                     )
                 )
-        exact = cosines(scales, codes, query).tolist()
-        if checked and not all(
-            abs(score - near[seq]) <= _TOLERANCE for seq, score in zip(rows, exact, strict=True)
-        ):
-            return None
-        seen.update(rows)
-        rows |= {seq: known[seq] for seq in near if seq in known and seq in seen}
+        if rows:
+            exact = cosines(scales, codes, query).tolist()
+            if checked and not all(
+                abs(score - near[seq]) <= _TOLERANCE for seq, score in zip(rows, exact, strict=True)
+            ):
+                return None
+            seen.update(rows)
+        found = []
+        for seq, score in near.items():
+            row = rows.get(seq) or (known.get(seq) if seq in seen else None)
+            if row is not None:
+                found.append((seq, *row, score))
         # The number of an uncommitted row may become that of another one.
-        if not self._database.is_writing:
+        if rows and not self._database.is_writing:
             if len(known) > _MOST_KNOWN:
                 known.clear()
             known.update(rows)
-        return [VectorHit(seq, *rows[seq], score) for seq, score in near.items() if seq in rows]
+        # A named tuple's own constructor is a Python function, and takes three times as long.
+        return list(map(partial(tuple.__new__, VectorHit), found))
 
     def _refuse_other_model(self, group: Group) -> None:
         namespace, model = group.namespace, group.model

@@ -3,8 +3,17 @@
 import sqlite3
 from collections.abc import Sequence
 
-from ragmem.backends.lightrag.rows import sources
 from ragmem.backends.lightrag.rows.keys import LISTED, SPACE, listed
+
+_MENTIONS = (
+    f"SELECT c.id, o.id, other.id FROM {LISTED} AS wanted"
+    f" CROSS JOIN store_chunks AS c ON c.id = wanted.value AND c.space = {SPACE}"
+    " CROSS JOIN store_mentions AS m ON m.chunk = c.n CROSS JOIN store_nodes AS o ON o.n = m.node"
+    " CROSS JOIN store_mentions AS x ON x.node = o.n CROSS JOIN store_chunks AS other ON other.n = x.chunk"
+    # One more tells a hub.
+    " WHERE NOT EXISTS (SELECT 1 FROM store_mentions WHERE node = o.n LIMIT 1 OFFSET ?)"
+    " ORDER BY o.id, x.chunk"
+)
 
 
 def mentions(
@@ -12,23 +21,10 @@ def mentions(
 ) -> dict[str, dict[str, list[str]]]:
     """Return chunk -> entity -> the chunks that name it, without entities that more than `most` name.
 
-    Reads at most one chunk more of a hub.
+    Reads at most one mention more of a hub. A chunk without such an entity is absent.
     """
-    ids: dict[int, str] = {}
-    named: dict[str, list[int]] = {}
-    for chunk, node, name in connection.execute(
-        f"SELECT c.id, o.n, o.id FROM {LISTED} AS wanted"
-        f" CROSS JOIN store_chunks AS c ON c.id = wanted.value AND c.space = {SPACE}"
-        " CROSS JOIN store_mentions AS m ON m.chunk = c.n CROSS JOIN store_nodes AS o ON o.n = m.node",
-        (listed(dict.fromkeys(chunk_ids)), workspace),
-    ):
-        ids[node] = name
-        named.setdefault(chunk, []).append(node)
-    # One more tells a hub.
-    newest = sources.newest(connection, sources.ENTITY_CHUNKS, ids, most + 1)
-    rare = {node: chunks for node, chunks in newest.items() if len(chunks) <= most}
-    naming = sources.chunk_ids(connection, rare)
-    return {
-        chunk: {ids[node]: naming[node] for node in sorted(nodes, key=ids.__getitem__) if node in naming}
-        for chunk, nodes in named.items()
-    }
+    found: dict[str, dict[str, list[str]]] = {}
+    given = (listed(dict.fromkeys(chunk_ids)), workspace, most)
+    for chunk, entity, other in connection.execute(_MENTIONS, given).fetchall():
+        found.setdefault(chunk, {}).setdefault(entity, []).append(other)
+    return found

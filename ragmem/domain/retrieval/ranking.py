@@ -44,10 +44,17 @@ class DuplicateGroup:
 
 
 class _MatchWords:
-    """The words of a match, computed on demand."""
+    """The words of a match, computed on demand, and what two duplicates have in common.
+
+    `may_repeat`: it may be nearly the same as another match, of the same `standing`.
+    """
 
     def __init__(self, match: Match) -> None:
         self.match = match
+        project = match.memory.scope.project
+        # Two memories without a known project may belong to two.
+        self.may_repeat = project != UNASSIGNED and OWN_RECORD.isdisjoint(match.terms)
+        self.standing = (project, match.superseded is None, match.outdated is None)
         self._words: frozenset[str] | None = None
         self._passage: frozenset[str] | None = None
 
@@ -100,7 +107,7 @@ def collapse(
         near = not versions and (shown is None or len(groups) < shown)
         known, memory, holds = _MatchWords(match), match.memory, match.superseded is None
         keys = ("id", memory.id, holds), ("hash", memory.content_hash, holds)
-        equal = {place for key in keys for place in places.get(key, ())}
+        equal = {*places.get(keys[0], ()), *places.get(keys[1], ())}
         alike = _of_about(len(memory.text), sizes) if near else ()
         for place in sorted(equal.union(alike)):
             best, behind = groups[place]
@@ -128,14 +135,9 @@ def _of_about(size: int, sizes: Sequence[int]) -> list[int]:
 
 def _is_near_duplicate(best: _MatchWords, known: _MatchWords) -> bool:
     """Tell whether two matches of a project and a length are nearly the same, in texts and chunks."""
+    if not (best.may_repeat and known.may_repeat and best.standing == known.standing):
+        return False
     one, other = best.match, known.match
-    # Two memories without a known project may belong to two.
-    if one.memory.scope.project != other.memory.scope.project or one.memory.scope.project == UNASSIGNED:
-        return False
-    if (one.superseded is None, one.outdated is None) != (other.superseded is None, other.outdated is None):
-        return False
-    if not (OWN_RECORD.isdisjoint(one.terms) and OWN_RECORD.isdisjoint(other.terms)):
-        return False
     return (
         _alike(best.passage, known.passage) or (_contains_chunk(one, other) and _contains_chunk(other, one))
     ) and _alike(best.words, known.words)
@@ -143,11 +145,12 @@ def _is_near_duplicate(best: _MatchWords, known: _MatchWords) -> bool:
 
 def _contains_chunk(match: Match, other: Match) -> bool:
     """Tell whether the other's text contains the matching chunk, except for a few words."""
-    passage, changed = match.chunk.text.strip(), 0
+    passage, text, changed = match.chunk.text.strip(), other.memory.text, 0
     for start in range(0, len(passage), PIECE_CHARS):
-        changed += passage[start : start + PIECE_CHARS] not in other.memory.text
-        if changed > PIECES_CHANGED:
-            return False
+        if passage[start : start + PIECE_CHARS] not in text:
+            changed += 1
+            if changed > PIECES_CHANGED:
+                return False
     return len(passage) > PIECE_CHARS * PIECES_CHANGED
 
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import NamedTuple
 
-from ragmem.domain.model import Kind
+from ragmem.domain.model import Hit, Kind
 from ragmem.domain.model.decay import Decay, age_days, exponential_recency
 from ragmem.domain.retrieval.question import Query
 from ragmem.domain.text.spans import SAME_DAY, Span, time_match
@@ -155,17 +155,17 @@ class Candidate(NamedTuple):
 class CandidateSet:
     """The candidates of a question.
 
-    `ranks` is list -> chunk -> rank; `by_words` and `by_vectors`: words and vectors have results; `leading`
-    is the relevance of the best start of the graph search, `known` the share of the question's words that
-    occur in what is searched. `frequencies` is the share of the searched chunks (0..1) that have a word of
-    the question, and bit n of `having` tells whether a chunk has the n-th of them. `hops_ms` are the
+    `hits` is list -> chunk -> its best hit; `by_words` and `by_vectors`: words and vectors have results;
+    `leading` is the relevance of the best start of the graph search, `known` the share of the question's
+    words that occur in what is searched. `frequencies` is the share of the searched chunks (0..1) that have a
+    word of the question, and bit n of `having` tells whether a chunk has the n-th of them. `hops_ms` are the
     milliseconds that a second hop took; 0 for a question without one. `scored` has the scores of candidates
     under the same policy, by memory; they hold for those that have not changed since.
     """
 
     query: Query
     candidates: tuple[Candidate, ...]
-    ranks: Mapping[str, Mapping[str, int]]
+    hits: Mapping[str, Mapping[str, Hit]]
     by_words: bool
     by_vectors: bool
     leading: float = 0.0
@@ -194,19 +194,15 @@ class ScoredMemory(NamedTuple):
 def score(found: CandidateSet, policy: Policy) -> list[ScoredMemory]:
     """Return the relevance of the candidates with enough evidence, in any order."""
     scores = []
+    least, covering = policy.min_similarity, policy.min_coverage
     for candidate in found.candidates:
-        if (known := found.scored.get(candidate.memory_id)) is not None and known.candidate is candidate:
+        memory_id, chunk_id, _, evidence, further, _, _ = candidate
+        if (known := found.scored.get(memory_id)) is not None and known.candidate is candidate:
             scores.append(known)
-            continue
-        evidence = candidate.evidence
         # A bad candidate stays bad even if it is the best.
-        if (
-            candidate.further
-            or evidence.cosine >= policy.min_similarity
-            or evidence.coverage >= policy.min_coverage
-        ):
+        elif further or evidence.cosine >= least or evidence.coverage >= covering:
             own, reached = relevances(candidate, found, policy)
-            scores.append(ScoredMemory(candidate.memory_id, candidate.chunk_id, reached, own, candidate))
+            scores.append(ScoredMemory(memory_id, chunk_id, reached, own, candidate))
     return scores
 
 
@@ -243,13 +239,11 @@ def relevances(
 
 def known_terms(candidate: Candidate, found: CandidateSet) -> dict[str, float]:
     """Return those of `terms` by which matches are compared: words, further lists, the engine's rank."""
-    ranks = found.ranks.get("engine", {})
-    engine = [ranks[chunk] for chunk in candidate.chunks if chunk in ranks] if ranks else []
-    return (
-        {"lexical": lexical(candidate.evidence)}
-        | dict(candidate.further)
-        | ({"engine_rank": float(min(engine))} if engine else {})
-    )
+    named = {"lexical": lexical(candidate.evidence), **candidate.further}
+    if hits := found.hits.get("engine"):
+        ranks = [hits[chunk].rank for chunk in candidate.chunks if chunk in hits]
+        named |= {"engine_rank": float(min(ranks))} if ranks else {}
+    return named
 
 
 def terms(candidate: Candidate, found: CandidateSet) -> dict[str, float]:
@@ -257,8 +251,8 @@ def terms(candidate: Candidate, found: CandidateSet) -> dict[str, float]:
     evidence = candidate.evidence
     named = {
         f"{name}_rank": float(min(ranks))
-        for name, listed in found.ranks.items()
-        if (ranks := [listed[chunk] for chunk in candidate.chunks if chunk in listed])
+        for name, listed in found.hits.items()
+        if (ranks := [listed[chunk].rank for chunk in candidate.chunks if chunk in listed])
     }
     named |= {
         "bm25": evidence.text,
@@ -342,24 +336,21 @@ class Formula:
 
 def lexical(evidence: Evidence) -> float:
     """Return the evidence by words, 0..1."""
+    text, coverage, whole_text, whole_coverage, _, _, _ = evidence
     weights = FITTED
-    total = (
-        weights.text * evidence.text
-        + weights.coverage * evidence.coverage
-        + weights.whole_text * evidence.whole_text
-        + weights.whole_coverage * evidence.whole_coverage
-    )
-    return total / _LEXICAL
+    return (
+        weights.text * text
+        + weights.coverage * coverage
+        + weights.whole_text * whole_text
+        + weights.whole_coverage * whole_coverage
+    ) / _LEXICAL
 
 
 def semantic(evidence: Evidence) -> float:
     """Return the evidence by vectors, 0..1; negative values count as 0."""
+    _, _, _, _, cosine, second, opening = evidence
     weights = FITTED
-    total = (
-        weights.cosine * evidence.cosine
-        + weights.second * evidence.second
-        + weights.opening * evidence.opening
-    )
+    total = weights.cosine * cosine + weights.second * second + weights.opening * opening
     return max(0.0, total / _SEMANTIC)
 
 

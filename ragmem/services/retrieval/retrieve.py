@@ -3,8 +3,9 @@
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field, replace
+from operator import attrgetter
 
-from ragmem.domain.model import Hit
+from ragmem.domain.model import Hit, ranked_hits
 from ragmem.domain.retrieval.hops import needs_hops
 from ragmem.domain.retrieval.scoring import Candidate, CandidateSet, Evidence, Policy, ScoredMemory, score
 from ragmem.frozen import dataclass
@@ -45,8 +46,8 @@ def vectors(search: Search) -> Sequence[Hit]:
         search.query.text, limit=CHUNKS_FOR_EACH * search.depth, projects=search.question.projects
     )
     seen: set[str] = set()
-    for place, hit in enumerate(hits):
-        seen.add(hit.memory_id)
+    for place, (_, memory, _, _) in enumerate(hits):
+        seen.add(memory)
         if len(seen) > search.depth:
             return hits[:place]
     return hits
@@ -142,9 +143,14 @@ def retrieve(
 def _seeds(found: "_Findings", scored: Sequence[ScoredMemory]) -> tuple[Hit, ...]:
     if not found.has(VECTORS.name):
         return ()
-    best = sorted(scored, key=lambda item: (-item.relevance, item.memory_id))[:SEEDS]
+    ordered = sorted(scored, key=attrgetter("memory_id"))
+    best = sorted(ordered, key=attrgetter("relevance"), reverse=True)[:SEEDS]
     return tuple(
-        Hit(item.chunk_id, item.memory_id, rank, item.relevance) for rank, item in enumerate(best, 1)
+        ranked_hits(
+            [item.chunk_id for item in best],
+            [item.memory_id for item in best],
+            [item.relevance for item in best],
+        )
     )
 
 
@@ -179,7 +185,7 @@ class _Findings:
         return CandidateSet(
             self.search.query,
             tuple(self.built.values()),
-            {name: {key: hit.rank for key, hit in listed.items()} for name, listed in self.hits.items()},
+            self.hits,
             by_words=self.has("text"),
             by_vectors=self.has("vectors"),
             leading=self.leading,
@@ -195,7 +201,7 @@ def _extend(known: _Findings, given: Mapping[Source, Sequence[Hit]]) -> _Finding
     search = known.search
     lists = {source.name: _filter_hits(search, hits) for source, hits in given.items() if hits}
     lexical = known.lexical
-    new = {hit.chunk_id for one in lists.values() for hit in one if hit.chunk_id not in known.owners}
+    new = {hit.chunk_id for one in lists.values() for hit in one} - known.owners.keys()
     if not known.hits:
         lexical = _by_words(search, new)
         lists = {"text": lexical.hits, VECTORS.name: (), **lists}
@@ -209,23 +215,27 @@ def _extend(known: _Findings, given: Mapping[Source, Sequence[Hit]]) -> _Finding
             memories={**more.memories, **lexical.memories},
             openings={**more.openings, **lexical.openings},
         )
-    chunks, owners = dict(known.chunks), dict(known.owners)
-    for hit in (hit for listed in lists.values() for hit in listed):
-        if hit.chunk_id not in owners:
-            owners[hit.chunk_id] = hit.memory_id
-            chunks[hit.memory_id] = (*chunks.get(hit.memory_id, ()), hit.chunk_id)
+    hits, chunks, owners = dict(known.hits), dict(known.chunks), dict(known.owners)
+    changed = dict(known.changed)
+    for name, listed in lists.items():
+        best: dict[str, Hit] = {}
+        for hit in listed:
+            chunk, memory, _, _ = hit
+            changed[memory] = None
+            # The first hit of a chunk in a list is its best one.
+            best.setdefault(chunk, hit)
+            if chunk not in owners:
+                owners[chunk] = memory
+                chunks[memory] = (*chunks.get(memory, ()), chunk)
+        hits[name] = best
     found = replace(
         known,
-        # The first hit of a chunk in a list is its best one.
-        hits={
-            **known.hits,
-            **{name: {hit.chunk_id: hit for hit in reversed(one)} for name, one in lists.items()},
-        },
+        hits=hits,
         speaking=(*known.speaking, *(one.name for one in given if one.speaks and one.name in lists)),
         chunks=chunks,
         owners=owners,
         lexical=lexical,
-        changed={**known.changed, **dict.fromkeys(hit.memory_id for one in lists.values() for hit in one)},
+        changed=changed,
     )
     if new or not known.hits:
         found = _compare(found, {hit.chunk_id: hit.score for hit in lists.get(VECTORS.name, ())})
@@ -338,6 +348,6 @@ def _candidate(found: _Findings, memory_id: str) -> Candidate:
     promise, best = promises[0]
     also: tuple[str, ...] = ()
     if len(promises) > 1:
-        also = tuple(key for value, key in promises[1 : FURTHER_CHUNKS + 1] if value >= NEARLY * promise)
+        also = tuple([key for value, key in promises[1 : FURTHER_CHUNKS + 1] if value >= NEARLY * promise])
     further = _further_scores(found, chunks) if found.speaking else {}
     return Candidate(memory_id, best, chunks, evidence, further, also, compared)

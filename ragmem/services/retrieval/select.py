@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 from datetime import datetime
 from heapq import nlargest
+from operator import attrgetter
 
 from ragmem.domain.model import SHARED, Chunk, Match, Supersession
 from ragmem.domain.model.supersession import mark_outdated, replace_superseded
@@ -191,7 +192,7 @@ def _missing(
     query = found.query
     if not (matches and query.is_question) or query.required_phrases or is_foreign(query.text):
         return ()
-    best = nlargest(READ_FOR_DETAILS, scores, key=lambda item: item.own)
+    best = nlargest(READ_FOR_DETAILS, scores, key=attrgetter("own"))
     chunks = [chunk for item in best if item.candidate for chunk in item.candidate.chunks]
     absent = absent_details(query, found.frequencies, [found.having.get(chunk, 0) for chunk in chunks])
     missing = absent[:TOLD_DETAILS]
@@ -232,12 +233,12 @@ def answer_evidence(
         return {}, True
     candidates = [item.candidate for item in scores if item.candidate is not None]
     compared = [item for item in scores if item.candidate is not None and item.candidate.compared]
-    best = max((item.own for item in compared), default=0.0)
-    in_chunk = max(one.evidence.coverage for one in candidates)
+    best = max([item.own for item in compared], default=0.0)
+    in_chunk = max([one.evidence.coverage for one in candidates])
     standing = relevance_margin(best, known, by_words=found.by_words)
     evidence = {
         "relevance": best,
-        "cosine": max((one.evidence.cosine for one in candidates if one.compared), default=0.0),
+        "cosine": max([one.evidence.cosine for one in candidates if one.compared], default=0.0),
         "coverage": in_chunk,
         **standing.terms,
         "margin": standing.margin,
@@ -248,9 +249,10 @@ def answer_evidence(
     # Verbatim matches always answer, and so do a file, its edits, and events if only a time is asked for.
     verbatim = bool(found.query.required_phrases) or in_chunk > FULLY_COVERED
     lists = {"edits", "files", *(["dates"] if found.query.only_times else ())}
-    recorded = any(not lists.isdisjoint(one.further) for one in candidates)
+    listed = [one for one in candidates if one.further]
+    recorded = any(not lists.isdisjoint(one.further) for one in listed)
     # So does a memory of the named time that has a further word of the question.
-    of_then = any(one.further.get("dates") and one.evidence.whole_coverage for one in candidates)
+    of_then = any(one.further.get("dates") and one.evidence.whole_coverage for one in listed)
     unmeasured = not known.chunks and in_chunk >= MANY_WORDS and standing.margin >= -BELOW_UNMEASURED
     answers = by_words or verbatim or recorded or of_then
     glossed = is_glossed(found.query.text, known)
@@ -493,7 +495,7 @@ def _top_candidates(
     outlines: dict[str, Outline] = {}
     leading: list[tuple[float, float, str, ScoredMemory]] = []
     best = 0.0
-    for batch in batches(sorted(scores, key=lambda item: -item.relevance), 2 * wide):
+    for batch in batches(sorted(scores, key=attrgetter("relevance"), reverse=True), 2 * wide):
         if len(leading) == wide and -leading[-1][0] > formula.highest(batch[0].relevance):
             break
         read = catalog.memories.outlines([item.memory_id for item in batch])

@@ -11,6 +11,10 @@ PARAMETERS = 500
 
 def batches(items: Iterable[T], size: int = PARAMETERS) -> Iterator[list[T]]:
     """Yield the items in lists of at most `size`, in order; nothing for no items."""
+    if isinstance(items, list):
+        for start in range(0, len(items), size):
+            yield items[start : start + size]
+        return
     iterator = iter(items)
     while batch := list(islice(iterator, size)):
         yield batch

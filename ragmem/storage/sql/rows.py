@@ -159,12 +159,4 @@ def _memory(row: Sequence[Any]) -> Memory:
 def chunk_from(memory: Memory, row: tuple[str, int, str, int, int]) -> Chunk:
     """Return the chunk of a row (id, position, heading, begin_at, end_at) of this memory."""
     identifier, position, heading, begin, end = row
-    return Chunk(
-        id=identifier,
-        memory_id=memory.id,
-        order=position,
-        text=memory.indexed_text[begin:end],
-        heading=heading,
-        start=begin,
-        end=end,
-    )
+    return Chunk(identifier, memory.id, position, memory.indexed_text[begin:end], heading, begin, end)

@@ -17,6 +17,7 @@ from ragmem.config.models import ModelSettings
 from ragmem.errors import BackendError, StorageError, StoreBusyError, StoreDamagedError
 from ragmem.ports import Embedder, HasReranker, LanguageModel, Models, Reranker, Store
 from ragmem.storage.activity.model_record import ACTIVE, ModelRecord, ModelRecords
+from ragmem.storage.memories.read_cache import ReadCache
 
 _SECRET = re.compile(r"key|token|secret|password|credential", re.IGNORECASE)
 
@@ -48,6 +49,7 @@ class ActiveModels:
         self._former: dict[str, Models] = {}
         self._opening = threading.Lock()
         self._held: ModelRecord | None = None
+        self._kept = ReadCache(records.database, self._find_active)
 
     @property
     def embedder(self) -> Embedder:
@@ -107,6 +109,9 @@ class ActiveModels:
 
         Its recipe is empty if an earlier release made the vectors, because those did not record it.
         """
+        return self._kept.value() if self.records.are_committed else self._find_active()
+
+    def _find_active(self) -> ModelRecord | None:
         # Without a record this is a home of an earlier release, or a new one.
         record = self.records.read(ACTIVE) or self._held
         if record is not None and (record.model == self.wanted_id() or self._has_vectors_of(record.model)):

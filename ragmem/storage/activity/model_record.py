@@ -32,27 +32,32 @@ class ModelRecords:
     """The records of one database, in the catalog's table `meta`."""
 
     def __init__(self, database: Database) -> None:
-        self._database = database
+        self.database = database
         self._there = False
+
+    @property
+    def are_committed(self) -> bool:
+        """Whether there are records, and what this thread reads of them may not be undone."""
+        return self._there and not self.database.is_writing
 
     def read(self, key: str) -> ModelRecord | None:
         """Return a record, None if there is none; creates nothing."""
-        if not self._there and not self._database.exists():
+        if not self._there and not self.database.exists():
             return None
-        with self._database.read() as connection:
-            self._there = self._there or table_exists(self._database, connection, "meta")
+        with self.database.read() as connection:
+            self._there = self._there or table_exists(self.database, connection, "meta")
             text = meta.get(connection, key) if self._there else None
         return None if text is None else _record_in(text)
 
     def replace(self, key: str, before: ModelRecord | None, record: ModelRecord) -> None:
         """Replace a record, unless another process did so since `before` was read."""
-        with self._database.write():
+        with self.database.write():
             if self.read(key) == before:
                 self.write(key, record)
 
     def write(self, key: str, record: ModelRecord | None) -> None:
         """Replace a record, or remove it, within the caller's transaction if there is one."""
-        with self._database.write() as connection:
+        with self.database.write() as connection:
             if record is None:
                 meta.delete(connection, key)
                 return

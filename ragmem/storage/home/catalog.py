@@ -1,6 +1,5 @@
 """The catalog of one home: its parts around one database."""
 
-from copy import copy
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -24,7 +23,7 @@ from ragmem.storage.lifecycle.gc_runs import GcRuns
 from ragmem.storage.lifecycle.lifecycle_state import Lives
 from ragmem.storage.lifecycle.supersessions import Supersessions
 from ragmem.storage.memories.files import Files
-from ragmem.storage.memories.identity_map import IdentityMap, KeptRows
+from ragmem.storage.memories.identity_map import IdentityMap, KeptRows, KnownLives, KnownSupersessions
 from ragmem.storage.memories.memories import Memories
 from ragmem.storage.memories.overview import Overview
 from ragmem.storage.memories.projects import Projects
@@ -84,13 +83,17 @@ class Catalog:
 
     def for_question(self) -> Self:
         """Return the same catalog for one transaction, which reads no memory that is known already."""
-        kept = KeptRows()
+        known = object.__new__(type(self))
+        known.__dict__.update(self.__dict__)
         # A team's server would keep the rows once for each member, and what is not committed may never be.
-        if self.database.dialect == "sqlite" and not self.database.is_writing:
-            kept = self._kept.value()
-            kept.shorten()
-        known = copy(self)
+        if self.database.dialect != "sqlite" or self.database.is_writing:
+            known.memories = IdentityMap(self.database, KeptRows())
+            return known
+        kept = self._kept.value()
+        kept.shorten()
         known.memories = IdentityMap(self.database, kept)
+        known.supersessions = KnownSupersessions(self.database, kept)
+        known.lives = KnownLives(self.database, kept)
         return known
 
     @classmethod

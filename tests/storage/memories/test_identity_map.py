@@ -7,9 +7,12 @@ from datetime import UTC, datetime
 import pytest
 
 from ragmem.config.settings import ChunkingSettings
-from ragmem.domain.model import Draft, State
+from ragmem.domain.model import Draft, State, Supersession
+from ragmem.domain.model.lifecycle import Approval
+from ragmem.domain.model.supersession import PERHAPS_OUTDATED, RESTATED
 from ragmem.domain.secrets.redaction import DEFAULT
 from ragmem.services.ingestion.classify import chunks_of, classify_draft
+from ragmem.storage.lifecycle.lifecycle_state import LifeRow
 from ragmem.storage.memories import identity_map
 from ragmem.storage.memories.identity_map import KeptRows
 
@@ -109,3 +112,59 @@ def test_what_was_kept_first_makes_room(catalog, monkeypatch):
     assert (list(kept.memories), list(kept.outlines)) == ([last.id], [last.id])
     assert list(kept.chunks) == [chunks[0].id]
     assert kept.characters == len(last.text)
+
+
+def link(catalog, older, newer, rule):
+    catalog.supersessions.put([Supersession(older, newer, NOW, NOW, rule, "gave way", NOW)])
+
+
+@pytest.mark.parametrize("most", [1, 1_000])
+def test_supersessions_and_states_are_those_of_the_catalog_however_many_there_are(catalog, monkeypatch, most):
+    monkeypatch.setattr(identity_map, "MOST_LINKED", most)
+    ids = [accept(catalog, name)[0].id for name in "abcde"]
+    link(catalog, ids[0], ids[1], RESTATED)
+    link(catalog, ids[1], ids[2], RESTATED)
+    link(catalog, ids[3], ids[0], PERHAPS_OUTDATED)
+    catalog.lives.put(
+        [LifeRow(ids[0], approval=Approval.PROPOSED), LifeRow(ids[4], approval=Approval.REJECTED)], now=NOW
+    )
+    with catalog.database.read():
+        known = catalog.for_question()
+        for _ in range(2):
+            assert known.supersessions.in_force(ids) == catalog.supersessions.in_force(ids)
+            assert known.supersessions.perhaps_outdated(ids) == catalog.supersessions.perhaps_outdated(ids)
+            assert known.supersessions.replaced_by(ids) == catalog.supersessions.replaced_by(ids)
+            assert known.lives.of(ids) == catalog.lives.of(ids)
+        assert set(known.supersessions.in_force(ids)) == {ids[0], ids[1]}
+        assert known.supersessions.perhaps_outdated(ids)[ids[3]].newer == ids[2]
+
+
+def test_a_supersession_that_was_written_meanwhile_counts(catalog):
+    older, newer = (accept(catalog, name)[0].id for name in "ab")
+
+    def told():
+        with catalog.database.read():
+            known = catalog.for_question()
+            return known.supersessions.in_force([older]), known.lives.of([older])
+
+    assert told() == ({}, {})
+    link(catalog, older, newer, RESTATED)
+    catalog.lives.put([LifeRow(older, approval=Approval.PROPOSED)], now=NOW)
+    links, lives = told()
+    assert links[older].newer == newer
+    assert lives[older].approval is Approval.PROPOSED
+
+
+def test_of_memories_without_one_no_supersession_is_read(catalog):
+    if catalog.database.dialect != "sqlite":
+        pytest.skip("a server would keep rows for each member")
+    ids = [accept(catalog, name)[0].id for name in "ab"]
+    with catalog.database.read() as connection:
+        known = catalog.for_question()
+        known.supersessions.in_force(ids)
+        statements = []
+        connection.set_trace_callback(statements.append)
+        assert known.supersessions.in_force(ids) == {}
+        assert known.supersessions.perhaps_outdated(ids) == {}
+        connection.set_trace_callback(None)
+    assert statements == []

@@ -27,6 +27,7 @@ from retrieval_sets import read_lines
 from stages import watched
 
 from ragmem.api.memory import Ragmem
+from ragmem.daemon.process import settle
 from ragmem.domain.secrets.redaction import DEFAULT
 from ragmem.domain.text.chunking import chunk
 from ragmem.services.retrieval.query import Question
@@ -118,6 +119,7 @@ def warm(memory: Ragmem, asked: Sequence[str]) -> dict[str, list[float]]:
     figures: dict[str, list[float]] = {name: [] for name in ("whole", "wall", *NAMES)}
     for text in asked[:WARM_UP]:
         memory.query(text, question=Question(text, limit=LIMIT))
+    settle()
     for number, text in enumerate(asked[WARM_UP:]):
         # The stages are timed by wrappers, which cost something themselves.
         by_stage = number % 2 == 1
@@ -227,6 +229,7 @@ def rows_of(sizes: Mapping[int, Mapping[str, Any]]) -> list[list[str]]:
 
 NOTES = (
     "each question is new and asked once; its embedding counts; CPU is user and system of all threads",
+    "the garbage collector is set as in the warm process",
     "of the questions, every other one is asked as a whole, the others by stage (by the package of the code)",
     "floor: the model alone; one product with all vectors; FTS5 with the same words; eight rows",
     "texts: the notes, then documents of the sets, then these with their sentences in another order",

@@ -37,6 +37,16 @@ REPORT_S = 2.0
 milliseconds and would start the next one if it were gone."""
 
 
+YOUNG_OBJECTS = 20_000
+"""New objects after which the collector looks for cycles among them: a question makes some thousands."""
+
+
+def settle() -> None:
+    """Let the collector leave alone what is loaded, and look for cycles seldom: a question makes none."""
+    gc.freeze()
+    gc.set_threshold(YOUNG_OBJECTS, *gc.get_threshold()[1:])
+
+
 def live(data: str, lock: int) -> None:
     """Run the warm process of a data folder; never returns."""
     WarmProcess(data, lock).run()
@@ -110,7 +120,7 @@ class WarmProcess:
         try:
             self._home.load()
         finally:
-            gc.freeze()
+            settle()
             gc.enable()
             self._server.look()
 

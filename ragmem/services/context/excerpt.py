@@ -8,9 +8,9 @@ from itertools import pairwise
 from ragmem.domain.classification.summary import summary_spans
 from ragmem.domain.model import Chunk, Memory, Tier
 from ragmem.domain.model.document_place import describe_place
-from ragmem.domain.secrets.redaction import Redactor, Secret, cover
+from ragmem.domain.secrets.redaction import Redactor, cover
 from ragmem.domain.text.excerpts import GAP, announces, atoms, estimate_tokens, find_overlaps, is_fence, runs
-from ragmem.services.retrieval.excerpts import FAR_REACHING, REACH, answer_order
+from ragmem.services.retrieval.excerpts import WHOLE, SecretSearch, answer_order, secret_search
 
 ALIKE = 0.7
 """Minimum share of the smaller one's word pairs in common from which two excerpts are duplicates."""
@@ -23,9 +23,6 @@ MOST_ANSWERS = 3
 
 COMPARED = 4000
 """Characters of an excerpt that are compared with others."""
-
-WHOLE = 8_000
-"""Maximum characters of a text that is searched for secrets as a whole."""
 
 _WORD = re.compile(r"\w+")
 _MARKS = " #\t=\r\n"
@@ -63,7 +60,6 @@ class Excerpt:
         self._elsewhere = elsewhere
         self._costs: dict[Chosen, tuple[int, int]] = {}
         self._heads: dict[bool, str] = {}
-        self._found: dict[tuple[int, int], list[Secret]] = {}
 
     @cached_property
     def all_parts(self) -> Chosen:
@@ -200,25 +196,11 @@ class Excerpt:
 
     def _redact_span(self, start: int, end: int) -> str:
         """Return a part of the text with its secrets redacted; some may begin or end outside of it."""
-        return cover(self.text, self._secrets(start, end), start, end)
-
-    def _secrets(self, start: int, end: int) -> list[Secret]:
-        """Return the secrets in a part of the text, and perhaps some nearby."""
-        if self._needs_whole_scan:
-            start, end = 0, len(self.text)
-        else:
-            # Steps of a fixed size, so that adjacent parts share one search.
-            start, end = max(0, start // REACH - 1) * REACH, (end // REACH + 2) * REACH
-        if (start, end) not in self._found:
-            self._found[start, end] = [
-                Secret(start + one.start, start + one.end, one.kind)
-                for one in self._redactor.find(self.text[start:end])
-            ]
-        return self._found[start, end]
+        return cover(self.text, self._secrets.near([(start, end)]), start, end)
 
     @cached_property
-    def _needs_whole_scan(self) -> bool:
-        return len(self.text) <= WHOLE or FAR_REACHING.search(self.text) is not None
+    def _secrets(self) -> SecretSearch:
+        return secret_search(self.text, self._redactor)
 
     def _is_heading(self, number: int, title: str) -> bool:
         """Tell whether a part is this heading."""

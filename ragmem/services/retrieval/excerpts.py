@@ -39,6 +39,12 @@ REACH = 4_000
 """Characters searched for secrets on both sides of what is shown: no key is as long, and texts were
 redacted before they were stored."""
 
+WHOLE, STEP = 8_000, 2_000
+"""Maximum characters of a text that is searched for secrets as a whole, and the steps in a longer one."""
+
+MOST_SEARCHED = 16
+"""Texts of which the secrets that were found are kept: as many as an answer has."""
+
 FAR_REACHING = lazy(r"<private|-----BEGIN", re.IGNORECASE)
 """The beginning of a secret that may end anywhere."""
 
@@ -48,35 +54,56 @@ _DONE = lazy(r"- (?:Looked at|Searched for|Handed on|Changed|Wrote|Ran|Tested wi
 _WORD = lazy(r"\w+")
 
 
+class SecretSearch:
+    """A search for secrets in a text, near to what is shown of it; each part of the text is searched once."""
+
+    def __init__(self, text: str, redactor: Redactor) -> None:
+        self._text = text
+        self._redactor = redactor
+        self._windows: dict[Span, list[Secret]] = {}
+        # The pattern ignores case, and takes a hundred times as long as these.
+        far = any(mark in text for mark in ("-----B", "-----b", "<p", "<P")) and FAR_REACHING.search(text)
+        self._as_a_whole = len(text) <= WHOLE or bool(far)
+
+    def near(self, spans: Sequence[Span]) -> list[Secret]:
+        """Return the secrets in some parts, in order, also those that begin or end outside of them."""
+        size = len(self._text)
+        found: list[Secret] = []
+        for first, last in [(0, size)] if self._as_a_whole else _windows_around(spans, size):
+            found += [one for one in self._within(first, last) if one.start < last and first < one.end]
+        return found
+
+    def _within(self, first: int, last: int) -> list[Secret]:
+        # A copy, because another thread may add to them.
+        for (at, to), known in list(self._windows.items()):
+            if at <= first and last <= to:
+                return known
+        # In steps, so that parts beside each other share one search.
+        begin, end = first // STEP * STEP, min(len(self._text), -(-last // STEP) * STEP)
+        secrets = self._redactor.find(self._text[begin:end])
+        found = [Secret(begin + one.start, begin + one.end, one.kind) for one in secrets]
+        self._windows[begin, end] = found
+        return found
+
+
 def find_secrets_near(text: str, spans: Sequence[Span], redactor: Redactor) -> list[Secret]:
     """Return the secrets in some parts of a text, in order, also those that begin or end outside of them."""
-    # The pattern ignores case, and takes a hundred times as long as these.
-    if any(mark in text for mark in ("-----B", "-----b", "<p", "<P")) and FAR_REACHING.search(text):
-        return redactor.find(text)
-    windows: list[Span] = []
-    for start, end in sorted(spans):
-        first, last = max(0, start - REACH), min(len(text), end + REACH)
-        if windows and first <= windows[-1][1]:
-            first, last = windows[-1][0], max(last, windows.pop()[1])
-        windows.append((first, last))
-    searched = _searched(text, redactor)
-    found: list[Secret] = []
-    for first, last in windows:
-        # A copy, because another thread may add to them.
-        within = next((one for (at, to), one in list(searched.items()) if at <= first and last <= to), None)
-        if within is None:
-            secrets = redactor.find(text[first:last])
-            within = [Secret(first + one.start, first + one.end, one.kind) for one in secrets]
-            searched[first, last] = within
-        found += [one for one in within if one.start < last and first < one.end]
-    return found
+    return secret_search(text, redactor).near(spans)
 
 
 # An answer shows both the excerpt of a match and its chunk, which is near.
-@lru_cache(maxsize=4)
-def _searched(text: str, redactor: Redactor) -> dict[Span, list[Secret]]:  # noqa: ARG001 - the key
-    """Return the windows of a text that were searched, with their secrets; the caller adds to them."""
-    return {}
+secret_search = lru_cache(maxsize=MOST_SEARCHED)(SecretSearch)
+
+
+def _windows_around(spans: Sequence[Span], size: int) -> list[Span]:
+    """Return what is searched for secrets in some parts of a text of this size, in order and apart."""
+    found: list[Span] = []
+    for start, end in sorted(spans):
+        first, last = max(0, start - REACH), min(size, end + REACH)
+        if found and first <= found[-1][1]:
+            first, last = found[-1][0], max(last, found.pop()[1])
+        found.append((first, last))
+    return found
 
 
 def excerpt(match: Match, question: str, *, most: int = FIRST, redactor: Redactor) -> str:

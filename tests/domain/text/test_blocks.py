@@ -109,3 +109,11 @@ def test_blocks_hold_every_character_that_is_not_blank_once(text):
 @given(st.text("aA.!? \n", max_size=80))
 def test_sentences_hold_every_character_that_is_not_blank_once(text):
     assert "".join("".join(part.split()) for part in split(text)) == "".join(text.split())
+
+
+@given(LINES, st.sampled_from(["", "\n", " \n", "\t"]))
+def test_a_text_has_the_same_blocks_with_either_line_end(text, end):
+    text += end
+    wide = text.replace("\n", "\r\n")
+    found = [(form, said.replace("\r\n", "\n")) for form, said in forms(wide)]
+    assert found == forms(text)

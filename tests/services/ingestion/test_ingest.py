@@ -38,7 +38,10 @@ def test_the_file_of_a_home_that_one_call_fills_is_rewritten_once(memory, monkey
     rewritten = []
     vacuum = SQLiteDatabase.vacuum
     monkeypatch.setattr(SQLiteDatabase, "vacuum", lambda *one, **how: rewritten.append(vacuum(*one, **how)))
-    drafts = [Draft("ingest", f"/barge-{n}", f"We moor barge {n} at berth {n + 1}.", f"Barge {n}") for n in range(60)]
+    drafts = [
+        Draft("ingest", f"/barge-{n}", f"We moor barge {n} at berth {n + 1}.", f"Barge {n}")
+        for n in range(60)
+    ]
     memory.ingest(drafts)
     memory.ingest([*drafts, Draft("ingest", "/ferry", "We moor the ferry at berth 80.", "Ferry")])
     assert len(rewritten) == 1

@@ -42,7 +42,9 @@ def on_terminal(*arguments, columns=100, **environ):
     code, written = PROCESSES.on_terminal(arguments, environ=environ, cwd=Path.cwd())
     # A bar, which writes over itself, and notes are no part of the answer.
     text = re.sub(r"[^\n]*\r(?!\n)", "", written.decode()).replace("\r\n", "\n")
-    return code, re.sub(r"^note: .*", "", re.sub(r"\x1b\[\??\d*[A-Zhl]", "", text), flags=re.MULTILINE)
+    return code, re.sub(
+        r"^(?:note|not read): .*", "", re.sub(r"\x1b\[\??\d*[A-Zhl]", "", text), flags=re.MULTILINE
+    )
 
 
 def plain(text):

@@ -28,7 +28,7 @@ from ragmem.domain.retrieval.speakers import possible_speakers, told_of_another
 from ragmem.domain.text.gloss import known_share
 from ragmem.domain.text.language import is_foreign
 from ragmem.frozen import dataclass
-from ragmem.services.retrieval.calibration import FROM_CHUNKS, Calibration, is_glossed
+from ragmem.services.retrieval.calibration import Calibration, is_glossed
 from ragmem.services.retrieval.question import Question, missing_line, this_about
 from ragmem.services.retrieval.sources import RULE_IN_SCOPE, rule_reason
 from ragmem.services.retrieval.supersessions import add_previous_versions
@@ -65,12 +65,6 @@ eight sets. Of 1,159 questions with an answer one falls below it."""
 MANY_WORDS, BELOW_UNMEASURED = 0.35, 0.02
 """In a store too small to be measured, a chunk with this share of the question's words answers a little below
 the floor: there a question on another subject shares at most 0.2 with a chunk (96 questions, two sets)."""
-
-UNKNOWN_WORD = 0.03
-"""Added to the floor of a measured store that has a word of an English question nowhere. With each of ten
-origins left out in turn, at most 0.2 % of the answers among the first five lost chooses 0.03, once 0.055. Of
-thirteen sets .84 of the questions on other subjects meet silence, without it .80, and of 2,723 answers 6 are
-lost, at most .7 % of one set. Added for every question it gives the same, but loses 3 % of one set."""
 
 READ_FOR_DETAILS = 8
 """Number of memories, by their own relevance, that are asked for the details of a question."""
@@ -261,14 +255,9 @@ def answer_evidence(
         evidence["everyday"] = everyday(found.query.text)
         nearness = evidence["cosine"] + GLOSSED_KNOWN * (found.known + share) - evidence["everyday"]
         return evidence, answers or nearness >= EVERYDAY_FLOOR
-    foreign = is_foreign(found.query.text)
-    if known.chunks >= FROM_CHUNKS and found.known < 1 and not foreign:
-        evidence["above"] = UNKNOWN_WORD
-    answers = answers or standing.margin >= evidence.get("above", 0.0) or unmeasured
-    if not answers and standing.margin >= 0:
-        answers = _best_is_foreign(catalog, scores)
+    answers = answers or standing.margin >= 0 or unmeasured
     # Models of all languages know, too, that a text says the same in another one, but less surely.
-    crosses = not answers and not foreign and _best_is_foreign(catalog, scores)
+    crosses = not answers and not is_foreign(found.query.text) and _best_is_foreign(catalog, scores)
     if not answers and (glossed or crosses):
         answers = evidence["cosine"] + GLOSSED_KNOWN * found.known >= GLOSSED_FLOOR
         if not (answers or glossed) and everyday is not None:
@@ -314,10 +303,9 @@ def _silence_note(
     if found.by_vectors and (not scores or (silent and "everyday" in evidence)):
         return "nothing here comes near enough to answer it; --nearest shows what is nearest"
     if silent:
-        least = evidence["floor"] + evidence.get("above", 0.0)
         return (
             f"nothing here answers it: the best memory has a relevance of {evidence['relevance']:.2f}, and an"
-            f" answer {least:.2f} or more; --nearest shows what is nearest"
+            f" answer {evidence['floor']:.2f} or more; --nearest shows what is nearest"
         )
     return ""
 

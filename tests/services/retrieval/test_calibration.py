@@ -13,8 +13,6 @@ from ragmem.backends import fake
 from ragmem.backends.minilm.embedder import MiniLmEmbedder
 from ragmem.config.settings import ChunkingSettings
 from ragmem.domain.model import Draft
-from ragmem.domain.retrieval.question import parse
-from ragmem.domain.retrieval.scoring import Candidate, CandidateSet, Evidence, ScoredMemory
 from ragmem.services.ingestion.ingest import ingest
 from ragmem.services.models.trial import PAIRS
 from ragmem.services.processes.progress import Silent
@@ -28,13 +26,12 @@ from ragmem.services.retrieval.calibration import (
 )
 from ragmem.services.retrieval.calibration_questions import QUESTIONS
 from ragmem.services.retrieval.query import Question
-from ragmem.services.retrieval.select import answer_evidence, coverage_margin, relevance_margin
+from ragmem.services.retrieval.select import coverage_margin, relevance_margin
 from ragmem.services.vectors.cosine_scale import ELSEWHERE
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.sql.sqlite import SQLiteDatabase
 
 MODEL = fake.MODEL_ID
-NOW = datetime(2026, 1, 1, tzinfo=UTC)
 SUBJECTS = ("parser", "ledger", "queue", "invoice", "cache", "gateway")
 
 
@@ -57,7 +54,7 @@ def home(tmp_path):
         catalog,
         lambda: store,
         drafts,
-        now=NOW,
+        now=datetime(2026, 1, 1, tzinfo=UTC),
         sizes=ChunkingSettings(),
         progress=Silent(),
     )
@@ -138,36 +135,6 @@ def test_a_question_of_which_no_word_is_there_asks_for_more(relevance):
         relevance_margin(relevance, DEFAULT, by_words=False).margin
         < relevance_margin(relevance, DEFAULT).margin
     )
-
-
-def answers(home, text, *, above, chunks=FROM_CHUNKS, uri="/notes/1", known_words=0.5):
-    """Tell whether a memory with a relevance so much above the floor answers a question."""
-    catalog, _ = home
-    known = replace(DEFAULT, model="another-model", chunks=chunks)
-    relevance = above - relevance_margin(0.0, known).margin
-    memory = next(key for key, at in catalog.memories.uris(catalog.memories.ids()).items() if at == uri)
-    candidate = Candidate(memory, "chunk", ("chunk",), Evidence(coverage=0.1))
-    query = parse(text, now=NOW)
-    found = CandidateSet(query, (candidate,), {}, by_words=True, by_vectors=True, known=known_words)
-    scores = [ScoredMemory(memory, "chunk", relevance, relevance, candidate)]
-    return answer_evidence(catalog, found, scores, known)[1]
-
-
-def test_a_large_store_asks_for_more_of_an_english_question_with_a_word_that_it_does_not_have(home):
-    english = "which writer did the ledger lose"
-    assert answers(home, english, above=0.04)
-    assert not answers(home, english, above=0.02)
-    assert answers(home, english, above=0.02, known_words=1.0)
-    assert answers(home, english, above=0.02, chunks=FROM_CHUNKS - 1)
-    assert answers(home, "wer hat das Hauptbuch geschrieben, und warum ist es verloren", above=0.02)
-
-
-def test_a_memory_in_another_language_answers_an_english_question_from_the_floor_on(home):
-    catalog, store = home
-    text = "Wir haben entschieden, dass die Warteschlange auf die Platte schreibt, weil sie Zeilen verlor."
-    draft = Draft(source="notes", uri="/notes/queue", text=text)
-    ingest(catalog, lambda: store, [draft], now=NOW, sizes=ChunkingSettings(), progress=Silent())
-    assert answers(home, "which writer did the ledger lose", above=0.02, uri="/notes/queue")
 
 
 def test_without_vectors_coverage_decides():

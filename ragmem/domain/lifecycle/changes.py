@@ -17,6 +17,7 @@ from ragmem.domain.model.supersession import DECLARED, PERHAPS_OUTDATED, RESTATE
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.domain.sessions.transcript import SOURCE as TRANSCRIPTS
 from ragmem.domain.text.keywords import without_stop_words
+from ragmem.domain.text.words import stem
 
 MAX_CHARS = 1200
 """Characters of a memory that are read; later text is detail."""
@@ -51,6 +52,7 @@ LISTED = 3
 """A memory that probably supersedes, or is superseded by, so many others is an item of a list."""
 
 _FENCED = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[^\n]*$|\Z)", re.MULTILINE | re.DOTALL)
+_HEADING = re.compile(r"\s*#{1,6} +(.+)")
 # The pattern begins with white space, so that the search skips letters quickly.
 _SENTENCE = re.compile(
     r"\s(?:(?<=[\w)\]`\"'*>][.!?;]\s)(?<!e\.g\.\s)(?<!i\.e\.\s)(?<!\bvs\.\s)(?<!\bcf\.\s)\s*(?=\S)"
@@ -137,18 +139,32 @@ class ReadMemory:
     said: Statements
     file: str
     by_people: bool
+    heading: frozenset[str]
+    """Stems of the words, not of the numbers, of the heading that a text begins with."""
 
     @classmethod
     def of(cls, entry: Entry, said: Statements) -> "ReadMemory":
         """Return a memory with its statements."""
-        return cls(entry, said, entry.memory.uri.rpartition("#")[0], entry.curated or entry.is_protected)
+        heading = _HEADING.match(entry.text)
+        words = without_stop_words(map(str.lower, words_of(heading[1]) if heading else ()))
+        return cls(
+            entry,
+            said,
+            entry.memory.uri.rpartition("#")[0],
+            entry.curated or entry.is_protected,
+            frozenset(stem(word) for word in words if word.isalpha()),
+        )
 
     def may_replace(self, older: "ReadMemory") -> bool:
-        """Tell whether it is later, kept by people if the older one is, and of another file."""
+        """Tell whether it is later, kept by people if the older one is, and of another file.
+
+        Two headings with a word of their own each name two things: "size of a table", "size of a database".
+        """
         return (
             older.entry.memory.event_time < self.entry.memory.event_time
             and (self.by_people or not older.by_people)
             and not (self.file and self.file == older.file)
+            and (self.heading <= older.heading or older.heading <= self.heading)
         )
 
 

@@ -101,6 +101,13 @@ def test_what_only_looks_like_a_change_is_none(older, newer):
     assert found(older, newer) == []
 
 
+def test_texts_below_headings_that_each_name_something_else_hold_both():
+    below = f"# Tide import\n\n{OLD}"
+    assert found(below, f"# The new tide import\n\n{NEW}") == [("old", "new", PERHAPS_OUTDATED)]
+    assert found(below, f"# Tide import 2\n\n{NEW}") == [("old", "new", RESTATED)]
+    assert found(below, f"# Tide export\n\n{NEW}") == []
+
+
 def test_items_of_a_list_that_read_alike_never_hide_each_other_and_many_are_not_even_marked():
     texts = [OLD.replace("3", str(number)) for number in (3, 5, 7, 9)]
     entries = [entry(f"m{day}", text, day=day) for day, text in enumerate(texts)]

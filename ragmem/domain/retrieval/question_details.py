@@ -66,9 +66,9 @@ def _is_detail(
     said = token[0]
     if len(said) == 1 or is_stop_word(said.lower()) or _DATE.fullmatch(said):
         return False
-    if said in query.identifiers or any(map(str.isdigit, said)) or quoted.issuperset(fold_words(said)):
-        return True
     words = fold_words(said)
+    if said in query.identifiers or any(map(str.isdigit, said)) or quoted.issuperset(words):
+        return True
     if len("".join(words)) < SHORTEST_NAME or max(frequencies.get(word, 0.0) for word in words) > SUBJECT:
         return False
     # The first word of a sentence has a capital, whatever it is.

@@ -170,16 +170,15 @@ def _separable_verbs(text: str, language: str) -> dict[int, tuple[str, ...]]:
     found: dict[int, tuple[str, ...]] = {}
     start = 0
     for end in (*(match.start() for match in _CLAUSE_END.finditer(text)), len(text)):
-        *verbs, last = [
-            (match.start(), " ".join(fold_words(match[0]))) for match in _RUN.finditer(text, start, end)
-        ] or [(0, "")]
+        words = [(match.start(), " ".join(fold_words(match[0]))) for match in _RUN.finditer(text, start, end)]
         start = end
-        if last[1] not in _PARTICLES[language]:
+        if not words or words[-1][1] not in _PARTICLES[language]:
             continue
-        for place, word in verbs:
-            forms = (word, *_infinitives(word)) if language == "de" else (word,)
-            if words := next(filter(None, (_known(last[1] + form, language) for form in forms)), ()):
-                found |= {place: words, last[0]: ()}
+        particle_at, particle = words.pop()
+        for place, verb in words:
+            forms = (verb, *_infinitives(verb)) if language == "de" else (verb,)
+            if english := next(filter(None, (_known(particle + form, language) for form in forms)), ()):
+                found |= {place: english, particle_at: ()}
                 break
     return found
 

@@ -45,7 +45,8 @@ async def _everything(home, mode):
         command=sys.executable, args=["-m", "ragmem", "mcp"], env=environment(home), cwd=home / "notes"
     )
     said = {}
-    async with Client(stdio_client(server), mode=mode) as one:
+    # The SDK's default is the `sys.stderr` of its first import: within a test that captures it, no file.
+    async with Client(stdio_client(server, errlog=sys.__stderr__), mode=mode) as one:
         said["version"] = one.protocol_version
         listed = (await one.list_tools()).tools
         said["tools"] = [tool.name for tool in listed]

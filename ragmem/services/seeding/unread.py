@@ -22,12 +22,23 @@ _SHOWN = 3
 _OFFERED = ("transcripts", "documents")
 """Readers of sources that are turned off as shipped, because they may hold gigabytes."""
 
-_PAGES = (f"{REPOSITORY}/README.md", f"{REPOSITORY}/docs/**/*.md", f"{REPOSITORY}/doc/**/*.md")
-
+_PAGES = tuple(
+    f"{REPOSITORY}/{place}"
+    for place in (
+        "README.md",
+        "docs/**/*.md",
+        "doc/**/*.md",
+        "notes/**/*.md",
+        "session*/**/*.md",
+        "*-logs/**/*.md",
+        "journal*/**/*.md",
+        "research/**/*.md",
+    )
+)
 
 OFF = "its source is turned off, because it may hold gigabytes"
 UNNAMED = "no source names them; they may be anything"
-UNREQUESTED = "they describe the code and not your work, so only what you name is read"
+UNREQUESTED = "they may describe the code and not your work, so only what you name is read"
 OUTSIDE = "it is outside of your home, or deep or hidden in it, and no session of an assistant names it"
 NEW = "no seed has read them as they are now"
 FAILED = "the last seed could not read them; the command says why"
@@ -90,7 +101,7 @@ def find_unread(
         notes = SourceSpec(name="notes", globs=("**/*.md",), base=folder)
         place = quoted(folder, home)
         look(notes, f"notes in {place}", UNNAMED, f"ragmem ingest {place}")
-    look(SourceSpec(name="pages", globs=_PAGES, base=home), "README and docs of repositories", UNREQUESTED)
+    look(SourceSpec(name="pages", globs=_PAGES, base=home), "README, docs and notes of repositories", UNREQUESTED)
     root = Path(marked_root(str(cwd), str(home)) or home)
     if root not in (home, *repositories.search.repositories):
         place = quoted(root, home)

@@ -68,7 +68,7 @@ def test_what_was_seen_and_not_read_is_told_with_its_command(inside, home):
         "not read: documents, 1 file, 4 B: ragmem seed --source documents",
         f"not read: notes in '{home}/My Vault', 1 file, 4 B: ragmem ingest '{home}/My Vault'",
         "not read: notes in ~/notes, 1 file, 4 B: ragmem ingest ~/notes",
-        f"not read: README and docs of repositories, 3 files, 6 B: {pages}",
+        f"not read: README, docs and notes of repositories, 3 files, 6 B: {pages}",
     ]
     for arguments in (["--dry-run"], []):
         assert inside("seed", *arguments).stderr.splitlines() == lines

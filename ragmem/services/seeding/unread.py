@@ -101,7 +101,11 @@ def find_unread(
         notes = SourceSpec(name="notes", globs=("**/*.md",), base=folder)
         place = quoted(folder, home)
         look(notes, f"notes in {place}", UNNAMED, f"ragmem ingest {place}")
-    look(SourceSpec(name="pages", globs=_PAGES, base=home), "README, docs and notes of repositories", UNREQUESTED)
+    look(
+        SourceSpec(name="pages", globs=_PAGES, base=home),
+        "README, docs and notes of repositories",
+        UNREQUESTED,
+    )
     root = Path(marked_root(str(cwd), str(home)) or home)
     if root not in (home, *repositories.search.repositories):
         place = quoted(root, home)

@@ -2,6 +2,7 @@
 
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 
 import pytest
 
@@ -9,6 +10,7 @@ from ragmem.api.memory import Ragmem
 from ragmem.backends.minilm import embedder
 from ragmem.domain.model import Draft, Scope
 from ragmem.services.doctor.invariants import violations
+from ragmem.services.retrieval.calibration import DEFAULT, write
 from ragmem.services.retrieval.question import Question
 from ragmem.storage.fulltext import terms
 
@@ -80,6 +82,17 @@ def test_a_question_about_something_else_is_met_with_silence(memory, question):
     assert answer.matches == ()
     assert answer.notes == ("nothing here comes near enough to answer it; --nearest shows what is nearest",)
     assert memory.query(question, question=Question(question, nearest=True)).matches
+
+
+def test_the_floor_rises_with_the_store(memory):
+    fill(memory)
+    flight = "Wie viele Stunden dauert ein Flug am Tag nach Lissabon?"
+    assert memory.query(flight).matches, "a small store is no measure: its words are few"
+    model = memory.models.embedder.model_id
+    high = replace(DEFAULT, model=model, chunks=10, cosine=replace(DEFAULT.cosine, mean=0.3))
+    write(memory.catalog.database, high)
+    assert memory.query(flight).matches == ()
+    assert first(memory, "Wann wird die Datenbank gesichert?") == "backup"
 
 
 def test_an_everyday_question_is_answered_where_a_note_tells_it(memory):

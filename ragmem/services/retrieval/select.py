@@ -87,10 +87,10 @@ to others about bread than to a note. The floor is the lowest 1 % of the questio
 languages, as a normal distribution (benchmarks/multilingual.py)."""
 
 GLOSSED_PER_BACKGROUND = 0.5
-"""What is added to that floor for each unit of background above the one of small stores: in a large store some
-memory is near by chance, and most words are known. Chosen as the largest of which no question of ten languages
-with an answer is lost, for each of eleven languages: the others give .5 but for one (.7); among 400 notes in
-English, far questions met with silence .26 -> .40, of 172 answered ones 2 lost."""
+"""What is added to that floor for each unit of background above that of small stores: in a large store some
+memory is near by chance, and most words are known. It is the largest of which ten of eleven languages lose no
+answer; without one of them it is .5 ten times and .7 once. Among 400 English notes far questions are met with
+silence in .26 -> .40, each language judged by the others, and 2 of 172 answers are lost."""
 
 FOREIGN_NOTE = 0.1
 """An English question is answered by a gloss with a cosine that is at most so much below that of the nearest

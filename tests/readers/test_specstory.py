@@ -103,10 +103,10 @@ ok  \tpkg\t0.2s
 <summary>Tool use: **Bash**</summary>
 Commit
 
-`git commit -am "Bound the queue"`
+`git commit -am "Bound &lt;queue&gt; &amp; log"`
 
 ```text
-[main 1a2b3c4d] Bound the queue
+[main 1a2b3c4d] Bound &lt;queue&gt; &amp; log
  1 file changed
 ```
 </details></tool-use>
@@ -148,7 +148,7 @@ def test_a_session_of_the_newest_version_becomes_its_exchanges(repository):
         ("changed", str(repository / "pkg/queue.go")),
         ("tested", "go test ./pkg"),
         ("reported", "ok pkg 0.2s"),
-        ("committed", "1a2b3c4d Bound the queue"),
+        ("committed", "1a2b3c4d Bound <queue> & log"),
         ("said", "The queue holds 64 entries now."),
         ("said", "Nothing else changed."),
     ]

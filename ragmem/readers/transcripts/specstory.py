@@ -392,7 +392,8 @@ def _described(used: _ToolUse) -> tuple[str, dict[str, Any], str]:
     detail = _LABEL.sub(
         "", unescape(summary[1] if summary else used.body[:_LONGEST].partition("\n")[0]), count=1
     )
-    body = used.body[summary.end() :] if summary else used.body.partition("\n")[2]
+    # Commands and outputs are escaped as the summary is.
+    body = unescape(used.body[summary.end() :] if summary else used.body.partition("\n")[2])
     prose, fences = _split_fences(body)
     inputs = {found["name"]: found["value"] for found in _INPUT.finditer(prose)}
     first = next(filter(None, (line.strip() for line in prose.split("\n"))), "")
@@ -407,7 +408,7 @@ def _described(used: _ToolUse) -> tuple[str, dict[str, Any], str]:
     )
     path = next(filter(None, named.groups()), "") if named else code or given.get("file_path", "")
     if path:
-        given["file_path"] = unescape(path)
+        given["file_path"] = path
     pattern = _PATTERN.search(f"{detail}\n{prose}")
     told = next(filter(None, pattern.groups()), "") if pattern else code
     if told and "pattern" not in given:

@@ -73,11 +73,18 @@ _FIRST_CALLS = {
         r"<details>\s*<summary>(?:Searched |Grep search )[^\n]+</summary>.*</details>", re.DOTALL
     ),
     "list_dir": re.compile(r"<details>\s*<summary>Listed [^\n]+</summary>.*</details>", re.DOTALL),
-    "edit_file": re.compile(r"```diff\n.*\n```", re.DOTALL),
-    "run_terminal_cmd": re.compile(r"```(?:bash|sh|shell|zsh)\n.*?\n```\s*```\n.*\n```", re.DOTALL),
-    "": re.compile(r"Cancelled|### Rule: [^\n]+\n.*", re.DOTALL),
+    "edit_file": re.compile(r"(?:```diff\n(?:(?!```)[^\n]*\n)*```\s*)+"),
+    "run_terminal_cmd": re.compile(
+        r"```(?:bash|sh|shell|zsh)\n(?:(?!```)[^\n]*\n)*```(?:\s*```\n.*\n```)?", re.DOTALL
+    ),
+    "": re.compile(
+        r"Cancelled|undefined|(?:Cannot edit files blocked|Tool call timed out"
+        r"|Model provided invalid arguments|Could not (?:find file|resolve URI)|Unable to write file)\b[^\n]*(?:\n- [^\n]*)*"
+        r"|### Rule: [^\n]+\n.*",
+        re.DOTALL,
+    ),
 }
-"""Parts of the first files that are calls, by the name that the tool has later; "" is none that was made."""
+"""Parts of the first files that are calls, by the tool's later name; "" is one that failed, or a rule."""
 
 _TOOL_ENDS = frozenset(("</details></tool-use>", "</tool-use>"))
 _THOUGHT = re.compile(r"<think>|<details>\s?<summary>Thought Process</summary>")
@@ -373,7 +380,7 @@ def _first_call(part: str | _ToolUse) -> str | _ToolUse:
         return part
     text = part.removeprefix(_NAMELESS).strip()
     name = next((name for name, form in _FIRST_CALLS.items() if form.fullmatch(text)), None)
-    if name is None or (name == "edit_file" and text.count("\n```") > 1):
+    if name is None:
         return text
     if name == "edit_file":  # its file is not told
         text = ""

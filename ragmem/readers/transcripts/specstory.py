@@ -79,7 +79,8 @@ _FIRST_CALLS = {
     ),
     "": re.compile(
         r"Cancelled|undefined|(?:Cannot edit files blocked|Tool call timed out"
-        r"|Model provided invalid arguments|Could not (?:find file|resolve URI)|Unable to write file)\b[^\n]*(?:\n- [^\n]*)*"
+        r"|Model provided invalid arguments|Could not (?:find file|resolve URI)|Unable to write file)\b"
+        r"[^\n]*(?:\n- [^\n]*)*"
         r"|### Rule: [^\n]+\n.*",
         re.DOTALL,
     ),

@@ -117,6 +117,9 @@ class Assistant:
     servers_key = "mcpServers"
     """The key of the settings that holds the MCP servers."""
 
+    instruction_files: tuple[str, ...] = ()
+    """What it reads by itself when a session begins: files, and folders with a slash behind, in its settings
+    and in the folders from the root of the project to that of the session."""
     memory_file = ""
     """The file of instructions that it reads in a project's folder; "" if `refresh` uses another one."""
     memory_file_head = ""
@@ -133,6 +136,18 @@ class Assistant:
     """Folders in the path of such a file that identify the assistant, besides that of the settings."""
     session_globs: tuple[str, ...] = ()
     """Globs below `folder` of the file of one `{session}`, for events that do not name it."""
+
+    def reads_itself(self, path: str, folder: str) -> bool:
+        """Tell whether it reads this file by itself when a session begins in this folder.
+
+        Of its settings it is asked without a folder.
+        """
+        for name in self.instruction_files:
+            base, found, rest = path.rpartition(f"/{name}")
+            above = f"{folder}/".startswith(f"{base}/") if folder else base.endswith(f"/{self.folder}")
+            if found and above and (name.endswith("/") or not rest):
+                return True
+        return False
 
     def find_event(self, *spellings: str) -> str:
         """Return the assistant's name of the first known event, in any spelling; else ""."""

@@ -72,6 +72,7 @@ class ClaudeCode(Assistant):
     tasks = {"Agent": ("prompt",), "Task": ("prompt",)}
     handlers = ("command", "mcp", "http")
     folder = ".claude"
+    instruction_files = ("CLAUDE.md", "CLAUDE.local.md", ".claude/CLAUDE.md", ".claude/rules/", "rules/")
     variable = "CLAUDE_CONFIG_DIR"
     session_name = "claude"
     session_files = ("~/.claude/projects/*/*.jsonl",)

@@ -36,6 +36,7 @@ class Codex(Assistant):
     tasks = {"spawn_agent": ("message", "prompt", "task")}
     memory_file = "AGENTS.md"
     folder = ".codex"
+    instruction_files = ("AGENTS.md", "AGENTS.override.md")
     variable = "CODEX_HOME"
     user_files = (("hooks.json", "json"), ("config.toml", "toml"), ("config.toml", "toml server"))
     project_files = (("hooks.json", "json"), ("config.toml", "toml server"))

@@ -36,6 +36,7 @@ class Copilot(Assistant):
     commands = ClaudeCode.commands
     result_fields = ("tool_result",)
     folder = ".copilot"
+    instruction_files = ("AGENTS.md", ".github/copilot-instructions.md", "copilot-instructions.md")
     variable = "COPILOT_HOME"
     project_folder = ".github"
     user_files = (("hooks/ragmem.json", "json"), ("mcp-config.json", "json server"))

@@ -32,6 +32,7 @@ class Cursor(Assistant):
     memory_file = ".cursor/rules/ragmem.mdc"
     memory_file_head = "---\ndescription: What ragmem remembers of this project\nalwaysApply: true\n---\n"
     folder = ".cursor"
+    instruction_files = ("AGENTS.md", ".cursorrules")
     user_files = (("hooks.json", "json"), ("mcp.json", "json server"))
     shape = "flat"
     version = 1

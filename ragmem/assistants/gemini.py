@@ -35,6 +35,7 @@ class Gemini(Assistant):
     commands = {"run_shell_command": ("command",)}
     memory_file = "GEMINI.md"
     folder = ".gemini"
+    instruction_files = ("GEMINI.md",)
     parent_variable = "GEMINI_CLI_HOME"
     user_files = (("settings.json", "json"), ("settings.json", "json server"))
     units_per_second = 1000

@@ -33,6 +33,7 @@ class OpenCode(Assistant):
     commands = {"Bash": ("command",)}
     memory_file = "AGENTS.md"
     folder = ".config/opencode"
+    instruction_files = ("AGENTS.md",)
     parent_variable = "XDG_CONFIG_HOME"
     shape = "plugin"
     units_per_second = 1000

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Literal, get_args
 
+from ragmem.assistants import NAMES, load_assistant
 from ragmem.config.hook_defaults import START_CHARS
-from ragmem.domain.model import SHORT_ID_LENGTH, Match, digest
+from ragmem.domain.model import SHORT_ID_LENGTH, Match, Memory, digest
 from ragmem.domain.model.lifecycle import LifecyclePolicy
 from ragmem.errors import BackendError, StorageError, StoreBusyError, UsageError
 from ragmem.ports import Embedder, Store
@@ -70,6 +71,9 @@ half as many memories again (benchmarks/injections.py)."""
 
 NAMED_MARGIN = 0.05
 """The same distance where rare names alone are the question, which say more than other words."""
+
+_FOR_FILES = frozenset(("paths", "globs", "applyTo"))
+"""Fields of a file of instructions that say for which files it holds."""
 
 TWICE_BAD = -2
 """Feedback from which on a memory ranks last; a single bad rating may have been about the moment."""
@@ -411,12 +415,15 @@ def _answer(
     shown, withheld = state.excluded_ids, len(tools.catalog.approvals.withheld_ids())
     question = replace(_question(text, wanted, most, len(shown) + withheld), folder=wanted.folder)
     answer = tools.ask(question)
-    told = (match for match in answer.matches if not (match.approval or _is_own(match, state)))
-    answer = replace(answer, matches=tuple(told))
+    others = [match for match in answer.matches if not (match.approval or _is_own(match, state))]
+    best = max((match.terms["relevance"] for match in others if "relevance" in match.terms), default=0.0)
+    read = _read_by_itself(tools.catalog, others, state, wanted.folder)
+    answer = replace(answer, matches=tuple(match for match in others if match.memory.id not in read))
     floor = answer.evidence["floor"] + margin if "floor" in answer.evidence else None
+    least = max(floor or 0.0, BEST_SHARE * best)
     for _ in range(TRIES):
         block = context(
-            replace(answer, matches=tuple(_new(tools.catalog, answer, shown, floor or 0.0)[:most])),
+            replace(answer, matches=tuple(_new(tools.catalog, answer, shown, least)[:most])),
             tokens=wanted.tokens,
             max_chars=wanted.max_chars,
             home=tools.home,
@@ -469,14 +476,36 @@ def _is_own(match: Match, state: _SessionState) -> bool:
     return match.memory.metadata.get("session") == state.asked.session
 
 
-def _new(catalog: Catalog, answer: Answer, shown: Collection[str], floor: float) -> list[Match]:
+def _read_by_itself(
+    catalog: Catalog, matches: Sequence[Match], state: _SessionState, folder: str
+) -> frozenset[str]:
+    """Return the matches that stand, or have a twin, in instructions that the assistant reads by itself."""
+    if state.asked.assistant not in NAMES or state.asked.agent or not folder:
+        return frozenset()
+    assistant = load_assistant(state.asked.assistant)
+    some = [match for match in matches if match.memory.source in moments.INSTRUCTIONS]
+    twins = catalog.memories.get([key for match in some for key in match.duplicates])
+
+    def is_read(memory: Memory) -> bool:
+        # What holds for some files only is read with these.
+        is_general = _FOR_FILES.isdisjoint(memory.metadata)
+        return is_general and assistant.reads_itself(
+            memory.uri, "" if memory.source == "instructions" else folder
+        )
+
+    return frozenset(
+        match.memory.id
+        for match in some
+        if any(map(is_read, (match.memory, *(twins[key] for key in match.duplicates if key in twins))))
+    )
+
+
+def _new(catalog: Catalog, answer: Answer, shown: Collection[str], least: float) -> list[Match]:
     """Return the matches that answer by themselves and repeat no shown memory, best first.
 
-    Each is about as relevant as the best one, and above the floor of questions. Exchanges that the person
-    broke off are left out; memories that were useless more than once come last.
+    Each has the least relevance or more. Exchanges that the person broke off are left out; memories that were
+    useless more than once come last.
     """
-    relevances = [match.terms["relevance"] for match in answer.matches if "relevance" in match.terms]
-    least = max(floor, BEST_SHARE * max(relevances, default=0.0))
     found = [
         match
         for match in answer.matches

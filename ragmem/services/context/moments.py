@@ -97,10 +97,11 @@ _DEFINES = re.compile(
     rb"([A-Za-z_$][\w$]+)",
     re.MULTILINE,
 )
+INSTRUCTIONS = frozenset({"claudemds", "instructions"})
+"""Sources of what is told an assistant in its files of instructions."""
+
 # Procedures are invoked by name, and the assistant reads its own instructions anyway.
-_NOT_TOLD = frozenset(
-    {"skills", "commands", "agents", "projectcommands", "claudemds", "instructions", "paidocs"}
-)
+_NOT_TOLD = frozenset({"skills", "commands", "agents", "projectcommands", "paidocs"}) | INSTRUCTIONS
 _LESSONS = frozenset({Category.GOTCHA, Category.ERROR_SOLUTION, Category.BEST_PRACTICE})
 
 

@@ -325,3 +325,40 @@ def test_an_exchange_that_the_person_broke_off_is_told_to_those_who_ask_only(ope
     assert shown(told(memory, "s", SLOW)) == []
     found = memory.retrieval.ask(Question(SLOW, projects=(PROJECT,)))
     assert [match.memory.id for match in found.matches] == [broken]
+
+
+@pytest.mark.parametrize(
+    ("file", "assistant", "is_told"),
+    [
+        ("CLAUDE.md", "claude-code", False),
+        ("CLAUDE.md", "codex", True),
+        ("CLAUDE.md", "", True),
+        (".claude/rules/boards/query.md", "claude-code", False),
+        (".claude/rules/of-files.md", "claude-code", True),
+        ("AGENTS.md", "codex", False),
+        ("docs/AGENTS.md", "codex", True),
+        ("../other/.claude/CLAUDE.md", "claude-code", True),
+    ],
+)
+def test_what_an_assistant_reads_by_itself_is_not_told_again(open_memory, tmp_path, file, assistant, is_told):
+    memory, root = open_memory(**MODEL), tmp_path / "tideline"
+    folder = root / "src"
+    folder.mkdir(parents=True)
+    memory.catalog.prepare()
+    memory.catalog.projects.remember(PROJECT, name="tideline", root=str(root))
+    path, more = (root / file).resolve(), {"paths": "**/*.sql"} if "of-files" in file else {}
+    memory.ingest([Draft("claudemds", str(path), INDEX, scope=Scope(PROJECT), metadata=more)], rule="off")
+    answer = memory.injections.anticipate("s", SLOW, at=NOW, cwd=folder, assistant=assistant)
+    assert bool(answer.context.text) is is_told, answer.reason
+    # An agent within the session has a context of its own.
+    assert memory.injections.anticipate("s", SLOW, at=NOW, cwd=folder, agent="a").context.text
+
+
+def test_of_the_settings_each_assistant_reads_its_own(open_memory, tmp_path):
+    memory = open_memory(**MODEL)
+    for name in (".claude/CLAUDE.md", ".codex/AGENTS.md"):
+        text = INDEX if "codex" in name else SESSION
+        memory.ingest([Draft("instructions", str(tmp_path / name), text, scope=Scope("user"))], rule="off")
+    for assistant, other in (("claude-code", ".codex/AGENTS.md"), ("codex", ".claude/CLAUDE.md")):
+        answer = memory.injections.anticipate(assistant, SLOW, at=NOW, cwd=tmp_path, assistant=assistant)
+        assert [one.uri for one in answer.context.memories] == [str(tmp_path / other)]

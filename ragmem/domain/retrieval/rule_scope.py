@@ -133,12 +133,33 @@ _WISH = re.compile(
 )
 """What stands before a rule: since when, and who wants it."""
 _HEADING = re.compile(r"\s{0,3}#{1,6}\s+(.+)")
+_DECISION = re.compile(
+    r"\W*(?:[\d.]+\W+)?(?:(?:the|our|final) )?(?:decisions?|entscheidung|d[e\u00e9]cision|decisi[o\u00f3]n"
+    r"|decis[a\u00e3]o)(?: outcome| made)?\W*(?:: .*)?",
+    re.IGNORECASE,
+)
+"""The heading above what a record decides."""
+_WEIGHS = re.compile(
+    r"\W*(?:[\d.]+\W+)?(?:(?:considered |rejected )?(?:alternatives?|options?)(?: considered| rejected)?"
+    r"|pros?|cons?|pros and cons(?: of .*)?|non-?goals|decision drivers|open questions)\W*",
+    re.IGNORECASE,
+)
+"""A heading of a text that weighs what may be done."""
+_BESIDE = re.compile(
+    r"\W*(?:why|rationale|reasons?|motivation|background|context|examples?|considered|alternatives?|options?|pros"
+    r"|cons|trade-?offs|(?:positive |negative |neutral )?consequences|positive|negative|risks?|impact|future"
+    r"|status|what this|begr\u00fcndung|alternativen|konsequenzen|folgen|cons\u00e9quences|consecuencias)\b",
+    re.IGNORECASE,
+)
+"""The beginning of a heading within a decision above what gives reasons or follows from it."""
 _RUN_IN = re.compile(r"\*\*([^*\n]{2,40})[.:]\*\*[ \t]")
 """A heading in the line: "**Documentation.** Keep each paragraph in one line."."""
 _ARROW = re.compile(r"(?<=\s)[-=]>(?=\s)")
 """A definition or an example, and no sentence."""
-_SKIP = re.compile(r"\s*[|>]|(?:\t| {4})\s*(?![-*+\s]|\d{1,3}[.)])")
-"""Tables, quotes and code by its indent."""
+_SKIP = re.compile(
+    r"\s*[|>]|(?:\t| {4})\s*(?![-*+\s]|\d{1,3}[.)])|\W*(?:\d+\W+)?\[[^]\n]+\]\([^)\n]+\.md\)\W*$"
+)
+"""Tables, quotes, code by its indent, and the entries of a table of contents."""
 _ENDS = re.compile(r"(?<=[.!?;:])\s+|\n")
 
 _STRONG = re.compile(r"\b(?:must(?:n't)?|never|shall|should|may (?:not|only)|always)\b")
@@ -238,12 +259,36 @@ def is_within(path: str, pattern: str) -> bool:
 def scopes_of(text: str, title: str = "") -> tuple[Scope, ...]:
     """Return the scopes of the rules in a text, in order. Reads the first 20,000 characters.
 
-    An item below a heading such as "Tests" that names no scope has that of the heading, or of the title.
+    An item below a heading such as "Tests" that names no scope has that of the heading, or of the title. Of a
+    record with a heading "Decision" only what that has below it, and says firmly, is a rule.
     """
     found: list[Scope] = []
+    headings = [heading[1] for line in text[:MAX_CHARS].splitlines() if (heading := _HEADING.match(line))]
+    is_record = any(_DECISION.fullmatch(one) or _WEIGHS.fullmatch(one) for one in headings)
+    for place, line, above in _lines(text[:MAX_CHARS], title, is_record=is_record):
+        item = _ITEM.match(line)
+        body = line[item.end() :] if item else line
+        begin, about = place + (item.end() if item else 0), above if item else ()
+        if (lead := _RUN_IN.match(body)) and (named := _heading(lead[1])):
+            begin, body, about = begin + lead.end(), body[lead.end() :], named
+        for offset, sentence in _sentences(body):
+            if sentence.endswith(":") and (label := _heading(sentence[:-1])):
+                about = label
+                if _NEXT.isdisjoint(words_of(sentence)[1:]):  # "tests must:" is a rule as well
+                    continue
+            if is_record and not _STRONG.search(fold(sentence)):
+                continue
+            if (scope := _scope(begin + offset, sentence, about)) is not None:
+                found.append(scope)
+    return tuple(found)
+
+
+def _lines(text: str, title: str, *, is_record: bool) -> Iterator[tuple[int, str, tuple[Condition, ...]]]:
+    """Yield the lines that may be rules: where each begins, and the condition of the heading above it."""
     above = _heading(title)
     start, is_code = 0, False
-    for line in text[:MAX_CHARS].splitlines(keepends=True):
+    deciding, beside = 0, 0  # the levels of the headings that are open
+    for line in text.splitlines(keepends=True):
         place, start = start, start + len(line)
         if line.lstrip().startswith("```"):
             is_code = not is_code
@@ -251,20 +296,11 @@ def scopes_of(text: str, title: str = "") -> tuple[Scope, ...]:
             continue
         elif heading := _HEADING.match(line):
             above = _heading(heading[1])
-        else:
-            item = _ITEM.match(line)
-            body = line[item.end() :] if item else line
-            begin, about = place + (item.end() if item else 0), above if item else ()
-            if (lead := _RUN_IN.match(body)) and (named := _heading(lead[1])):
-                begin, body, about = begin + lead.end(), body[lead.end() :], named
-            for offset, sentence in _sentences(body):
-                if sentence.endswith(":") and (label := _heading(sentence[:-1])):
-                    about = label
-                    if _NEXT.isdisjoint(words_of(sentence)[1:]):  # "tests must:" is a rule as well
-                        continue
-                if (scope := _scope(begin + offset, sentence, about)) is not None:
-                    found.append(scope)
-    return tuple(found)
+            level = len(line.split(maxsplit=1)[0])
+            deciding = level if _DECISION.fullmatch(heading[1]) else deciding * (level > deciding)
+            beside = level if _BESIDE.match(heading[1]) else beside * (level > beside)
+        elif not is_record or (deciding and not beside):
+            yield place, line, above
 
 
 known_scopes_of = lru_cache(maxsize=4_096)(scopes_of)

@@ -85,6 +85,49 @@ def test_nothing_is_told_where_the_scope_is_not_sure(rule, text):
     assert not by_text(rule, text)
 
 
+RECORD = """# 12: Queues
+
+## Context
+
+Tests must not open sockets, said the old handbook.
+
+## Decision
+
+Tests use one queue. Tests must always drain the queue.
+
+### Consequences
+
+Every commit must be slower.
+
+### Naming
+
+Every branch must carry the number of its queue.
+
+## Alternatives
+
+Never deploy on Fridays.
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "applies"),
+    [
+        ("write a few unit tests for the mailer", "Tests must always drain the queue."),
+        ("ok, commit what we have", ""),
+        ("create a branch for this", "Every branch must carry the number of its queue."),
+        ("deploy it", ""),
+    ],
+)
+def test_of_a_record_only_what_it_decides_is_a_rule(text, applies):
+    held = [scope for scope in scopes_of(RECORD, "12: Queues") if scope.reason(moment_of_text(text))]
+    assert [RECORD[scope.start :].partition("\n")[0] for scope in held] == [applies] * bool(applies)
+
+
+def test_what_only_weighs_and_a_table_of_contents_have_no_rules():
+    assert not by_text("## Pros\n\nTests must not open sockets.", "write a few unit tests")
+    assert not by_text("- [Never push to main](0003-branches.md)", "could you push this to main")
+
+
 @pytest.mark.parametrize(
     ("rule", "path", "applies"),
     [

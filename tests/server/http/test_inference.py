@@ -387,15 +387,22 @@ def test_answers_that_nobody_waits_for_any_more_keep_their_place_until_they_end(
         for _ in range(6):
             with suppress(TimeoutError, LimitReachedError):
                 await asyncio.wait_for(speaking.run(lambda: "".join(speaks())), 0.1)
-        assert len(begun) == 2
+        assert await comes_true(lambda: len(begun) == 2)
         gate.set()
         assert await speaking.run(lambda: "said") == "said"
         for thread in begun:
             await asyncio.to_thread(thread.join, 10)
-        await asyncio.sleep(0)
-        return speaking.active_count
+        assert await comes_true(lambda: speaking.active_count == 0)
+        return len(begun)
 
-    assert asyncio.run(leave_again_and_again()) == 0
+    async def comes_true(holds):
+        for _ in range(400):
+            if holds():
+                return True
+            await asyncio.sleep(0.025)
+        return False
+
+    assert asyncio.run(leave_again_and_again()) == 2
 
 
 def test_a_stream_is_told_when_the_server_ends():

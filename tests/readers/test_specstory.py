@@ -356,6 +356,11 @@ def test_a_path_of_another_machine_never_leads_out_of_the_repository(repository)
     assert list(only.files) == ["/home/ana/tide/../secret"]
 
 
+def test_a_path_of_windows_is_one_of_the_repository(repository):
+    (only,) = read(repository, used("write", "Edit", "</summary>\n `e:\\work\\My tide\\pkg\\queue.go`\n"))
+    assert list(only.files) == [str(repository / "pkg/queue.go")]
+
+
 def test_other_markdown_is_no_session(repository, tmp_path):
     for path, text in (
         (repository / ".specstory" / "history" / "notes.md", "# Notes\n\nWe met.\n"),

@@ -53,6 +53,7 @@ _SESSION = re.compile(
     r"<!--\s*(?P<by>[A-Za-z][\w .+-]{0,60}?)?\s*\bSession\s+(?P<id>[\w.-]{4,100})"
     r"(?:\s+\((?P<at>[^)]{1,60})\))?"
 )
+_DRIVE = re.compile(r"[A-Za-z]:/")
 _TITLE = re.compile(r"# .{0,300}")
 _OF_NAME = re.compile(r"(\d{4}-\d\d-\d\d)_(\d\d)-(\d\d)(?:-(\d\d))?(Z|[+-]\d{4})?")
 _FENCE = re.compile(r"(?P<mark>`{3,}|~{3,})(?P<language>[^`]{0,80})")
@@ -230,7 +231,10 @@ class SpecStory(RecordReader):
 
     def _local(self, path: str) -> str:
         """Return a path of another machine as one of this repository, if the file is in it."""
-        path = path.strip().removeprefix("./")
+        path = path.strip()
+        if "/" not in path:  # of Windows
+            path = path.replace("\\", "/")
+        path = f"/{path}" if _DRIVE.match(path) else path.removeprefix("./")
         root = self._root
         if root is None or not path.startswith("/") or Path(path).is_relative_to(root):
             return path
@@ -242,7 +246,7 @@ class SpecStory(RecordReader):
             if ".." not in parts and os.path.lexists(root / inner):
                 self._foreign = path.removesuffix(inner)
                 return str(root / inner)
-        return path
+        return path.removeprefix("/") if _DRIVE.match(path, 1) else path
 
 
 def _messages(lines: Sequence[str]) -> Iterator[_Message]:

@@ -17,6 +17,7 @@ from ragmem.domain.classification.standalone import (
 from ragmem.domain.model import Memory
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.domain.text.blocks import Block, BlockType, units
+from ragmem.domain.text.words import words_of
 
 HEAD = 1_000
 """Number of characters in which a text may say that it is obsolete."""
@@ -105,7 +106,7 @@ _ABOUT_RECORDS = re.compile(
 _STATES = re.compile(
     r"(?:^|[:\u2014-]\s+)(?!users?\b)(?:use|adopt|make|migrate|model|replace|remove|record|keep|split|move|store|drop|prefer"
     r"|expose|introduce|separate|support|require|serve|treat|mine|self-host|build|run|pin|enforce|allow"
-    r"|deny)\w{0,3}\b"
+    r"|deny|combine|centrali[sz]e|consolidate|standardi[sz]e|reuse)\w{0,3}\b"
     r"|\b(?:over|instead of|rather than|without|is|are|must|not|no(?!-)|never|only|as)\b",
     re.IGNORECASE,
 )
@@ -113,7 +114,7 @@ _STATES = re.compile(
 
 _DECISION_HEADING = re.compile(
     r"^#{2,4}[ \t]+(?:[\d.]+[ \t]+)?(?:(?:the|our|final) )?(?:decisions?(?: outcome| made)?|outcome"
-    r"|entscheidung"
+    r"|(?:ergebnis der )?entscheidung|entscheidungsergebnis|r\u00e9sultat de la d\u00e9cision"
     r"|d[\u00e9e]cision|decisi[\u00f3o]n|decis[\u00e3a]o|decisione|besluit|\u0440\u0435\u0448\u0435\u043d\u0438\u0435|\u51b3\u7b56|\u51b3\u5b9a|\u6c7a\u5b9a|\uacb0\uc815)"
     r"[ \t]*:?[ \t]*$",
     re.IGNORECASE | re.MULTILINE,
@@ -157,10 +158,64 @@ _RESOLVES = re.compile(
 
 _NEEDS = re.compile(
     r"\bwe(?:'ve| have) (?!(?:also )?(?:decided|chosen|agreed|selected|adopted|opted|moved|switched)\b)"
+    r"|^(?!.*\b(?:decided|chose|chosen|agreed|selected|adopted|opted)\b)"
+    r"we (?:discussed|considered|evaluated|explored|investigated|looked|compared|tested|reviewed|found)\b"
+    r"|\bwe (?:will|do) not change\b|\bwe will defer\b|^we(?:'ve| have| will)? also\b"
     r"|\b(?:we|they|users|teams) (?:will )?need to\b|\bwill have to\b",
     re.IGNORECASE,
 )
 """What was done before the decision, and what it still takes."""
+
+_TELLS_WHY = re.compile(
+    r"(?!(?:we|use|all|every|each|no|only)\b)(?:(?!\b(?:because|since|therefore|as)\b).)*?"
+    r"\b(?:(?:is|are) (?:limited|difficult|hard|unclear|insufficient|cumbersome|error-prone"
+    r"|too (?:slow|large|big|complex|expensive|many|much|hard))|lacks?|struggles?|suffers? from)\b"
+    r"|(?:our|the|this) (?:[\w-]+ )?(?:proposal|concept|solution|approach|design|decision|process|idea)"
+    r" (?:consists|comprises|contains|presents|includes|involves|aims)\b",
+    re.IGNORECASE,
+)
+"""A sentence that begins with the problem, or announces the parts of a solution."""
+
+_DEFINES = re.compile(
+    r"(?:(?i:an?|the) )?(?P<subject>[\w'./ -]{2,60}?)"
+    r" (?:is|are|means?|ist|sind|est|sont|es|son|\u00e9) (?:an?|the|ein|eine|der|die|das|une?|le|la|uma?|el)"
+    r" (?!.*[`\d\"])(?!.*\w [A-Z])",
+)
+"""A definition, with no name in what follows the verb."""
+
+CHOSEN = re.compile(r"(?:chosen|selected) option\W+", re.IGNORECASE)
+"""The label of what was chosen; what about stands in the title."""
+
+_NO_REASON = re.compile(
+    r"[.,]?(?P<quote>[\"'`]?),? because(?:\W*| (?:it )?comes? out best\b.*| (?:it )?resolves all forces\W*)$",
+    re.IGNORECASE,
+)
+"""A reason that is a list below, or says nothing."""
+
+_QUOTED = re.compile(
+    r"(?:chosen|selected) option\W+(?P<quote>[\"'`])(?!option\b)"
+    r"[^\"{}\[\]]*[^\W\d]{3}[^\"{}\[\]]*(?P=quote)\.",
+    re.IGNORECASE,
+)
+"""What was chosen, quoted and without a reason, however short."""
+
+_AS_WE = re.compile(
+    r".{20,}?, (?P<we>(?:we|the (?:decision|team)) (?:have |has |was |were |are |will )?(?:\w+ )?"
+    r"(?:decided|chose|chosen|agreed|opted|made|adopt|use|going)\b.*)",
+    re.IGNORECASE,
+)
+"""A long introduction before what was decided."""
+
+_REASON = re.compile(
+    r"(?:,| \u2014| -|;)? (?=(?:because|since|so that|in order to|to achieve|accepting)\b)| \u2014 "
+)
+"""The end of the main clause of a decision; what stands behind a semicolon may be the decision itself."""
+
+MIN_DECISION = 15
+"""Least characters of a main clause before its reason."""
+
+MOST_OF_RECORD = 300
+"""Longest sentence of a record in characters: a shorter one often loses what was decided."""
 
 _AMENDS = re.compile(
     r"\b(?:supersedes|replaces|reverses|reverts?|amends|obsoletes|overrides|revises|refines|narrows|relaxes|retires)"
@@ -179,7 +234,7 @@ _REMOVES = re.compile(
 )
 """The title of a record that ends the use of one thing, named by one word."""
 
-_ONCE = re.compile(r"(?:remove|delete|drop|rename)\b", re.IGNORECASE)
+_ONCE = re.compile(r"(?:remove|delete|drop|rename|update)\b", re.IGNORECASE)
 """The beginning of an order that is carried out once; nothing follows from it then."""
 
 _OWN_NUMBER = re.compile(r"^(?:(?:adr|decision)?[-_ #]*\d{1,4}\s*[-:.\u2013\u2014]*\s*)", re.IGNORECASE)
@@ -326,13 +381,18 @@ def decision_of(memory: Memory, redactor: Redactor) -> str:
         if block.form not in _TEXTS:
             first = False
             continue
-        sentence = _one_sentence(plain(text[start:end], redactor=redactor))
-        if block.form is BlockType.PARAGRAPH:
-            decides = first or _RESOLVES.match(sentence) is not None
-        else:
-            decides = first and not sentence[:1].islower() and has_verb(sentence)
-        if (decides or is_order(sentence)) and stands_alone(sentence) and not _is_beside(sentence):
-            return sentence
+        for sentence in _wordings(plain(text[start:end], redactor=redactor)):
+            if block.form is BlockType.PARAGRAPH:
+                decides = first or _RESOLVES.match(sentence) is not None
+            else:
+                decides = first and not sentence[:1].islower() and has_verb(sentence)
+            if (
+                (decides or is_order(sentence))
+                and (_QUOTED.fullmatch(sentence) or stands_alone(sentence, longest=MOST_OF_RECORD))
+                and not _is_beside(sentence)
+                and not _defines(sentence, memory.title)
+            ):
+                return sentence
         first = False
     return ""
 
@@ -355,14 +415,31 @@ def _statements_of_decision(text: str) -> Iterator[tuple[Block, int, int]]:
             yield block, start, end
 
 
-def _one_sentence(sentence: str) -> str:
-    """Return a sentence without its label and what makes it too long."""
+def _wordings(sentence: str) -> Iterator[str]:
+    """Yield a sentence without its label and an empty reason, and its main clause; first of a long one."""
     sentence = _OPTION.sub("", _REFERENCE.sub(r"\1", sentence))
-    return sentence if len(sentence) <= LONGEST else main_clause(sentence)
+    if CHOSEN.match(sentence):
+        sentence = _NO_REASON.sub(r"\g<quote>.", sentence)
+    if len(sentence) > MOST_OF_RECORD and (ours := _AS_WE.match(sentence)):
+        sentence = f"{ours['we'][0].upper()}{ours['we'][1:]}"
+    wordings = [sentence, main_clause(sentence, ends=_REASON, least=MIN_DECISION)]
+    yield from wordings if len(sentence) <= LONGEST else reversed(wordings)
 
 
 def _is_beside(sentence: str) -> bool:
     """Tell whether a sentence explains, announces, or tells of what came before or is still needed."""
     return any(
-        (ASIDE.match(sentence), _NEEDS.search(sentence), _COUNTS.search(sentence), _ONCE.match(sentence))
+        (
+            ASIDE.match(sentence),
+            _NEEDS.search(sentence),
+            _COUNTS.search(sentence),
+            _ONCE.match(sentence),
+            _TELLS_WHY.match(sentence),
+        )
     )
+
+
+def _defines(sentence: str, title: str) -> bool:
+    """Tell whether a sentence only says what the subject of a title is."""
+    found = _DEFINES.match(sentence)
+    return found is not None and set(words_of(found["subject"])) <= set(words_of(title))

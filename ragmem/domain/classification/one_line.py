@@ -4,6 +4,8 @@ import re
 from collections.abc import Container, Iterator
 
 from ragmem.domain.classification.decision_record import (
+    CHOSEN,
+    MOST_OF_RECORD,
     decision_of,
     is_obsolete,
     is_record,
@@ -142,6 +144,13 @@ _STORY = re.compile(
 _LINKED_NOTE = re.compile(r"\W{0,8}\[[^\]\n]{1,200}\]\((?!https?:)[^)\n]{1,200}\.md\b")
 """The entry of an index: a link to another note, which is told itself."""
 
+_FOR_USERS = re.compile(
+    r"(?:^|[/_ -])(?:user[-_ ]?(?:guide|manual|handbook)|getting[-_ ]started|quick[-_ ]?start|faqs?"
+    r"|tutorials?|installation(?:[-_ ]guide)?|benutzerhandbuch|installationsanleitung)(?=[\W_]|$)",
+    re.IGNORECASE,
+)
+"""The title or the file name of what tells the users of a product how to use it."""
+
 _TOLD_PAST = re.compile(r"\b(?:was|were|said|ran|had|did)\b", re.IGNORECASE)
 
 _HOW = re.compile(r"^(?:how to apply|rule|lesson|takeaway|summary|key point)\s*:\s*", re.IGNORECASE)
@@ -160,7 +169,7 @@ _FILE_NAME = re.compile(r"[\w./-]+\.\w{1,5}$")
 def line_of(
     memory: Memory, redactor: Redactor, *, within: Container[int] | None = None, decided: bool = False
 ) -> tuple[str, float]:
-    """Return a line of at most 200 characters that summarizes a memory, and its score.
+    """Return a line of at most 200 characters, of a record 300, that summarizes a memory, and its score.
 
     Returns an empty line and 0 if no sentence can stand alone or if the status says that the memory is
     obsolete. The line contains no secret, and nothing that Markdown or our own frame would interpret. Only
@@ -168,6 +177,8 @@ def line_of(
     themselves that something was decided or is wanted for good; a record of a decision is told by its title.
     """
     if is_obsolete(memory) or (decided and is_undecided(memory)):
+        return "", 0.0
+    if _FOR_USERS.search(memory.title) or _FOR_USERS.search(memory.uri.rpartition("/")[2]):
         return "", 0.0
     title = _title(memory, redactor=redactor)
     if lies_among_records(memory) and not may_be_told(memory, title):
@@ -214,7 +225,11 @@ def _says_more(line: str, *, told: bool) -> bool:
 def _line_of_record(memory: Memory, title: str, redactor: Redactor) -> tuple[str, float]:
     """Return the title of a record, with the sentence that states its decision if that can stand alone."""
     if sentence := decision_of(memory, redactor):
-        return _with_sentence(title, sentence, redactor=redactor), ENOUGH
+        if (chosen := CHOSEN.match(sentence)) and title:
+            if set(words_of(sentence[chosen.end() :])) <= set(words_of(title)):
+                return _truncate(title, redactor=redactor), ENOUGH
+            return _with_title(title, sentence, redactor=redactor, most=MOST_OF_RECORD), ENOUGH
+        return _with_sentence(title, sentence, redactor=redactor, most=MOST_OF_RECORD), ENOUGH
     # A title that only names a subject points to a decision, and does not tell it.
     return (_truncate(title, redactor=redactor), ENOUGH) if states_decision(title) else ("", 0.0)
 
@@ -309,23 +324,31 @@ def _title(memory: Memory, redactor: Redactor) -> str:
     return "" if says_nothing or len(title) < 4 else title
 
 
-def _with_sentence(title: str, sentence: str, redactor: Redactor) -> str:
+def _with_sentence(title: str, sentence: str, redactor: Redactor, most: int = MAX_CHARS) -> str:
     """Append a sentence to the title, unless it repeats the title; a long title is clipped."""
     named = set(words_of(title))
     said = set(words_of(sentence))
-    room = MAX_CHARS - len(sentence) - 2
+    room = most - len(sentence) - 2
     if not title or len(named & said) >= 0.6 * len(named) or room < MIN_TITLE:
-        return _truncate(sentence, redactor=redactor)
+        return _truncate(sentence, redactor=redactor, most=most)
+    return _with_title(title, sentence, redactor=redactor, most=most)
+
+
+def _with_title(title: str, sentence: str, redactor: Redactor, most: int) -> str:
+    """Put a title before a sentence, clipped to the remaining room; without room, only the sentence."""
+    room = most - len(sentence) - 2
+    if room < MIN_TITLE:
+        return _truncate(sentence, redactor=redactor, most=most)
     title = title.rstrip(".:")
     return f"{title if len(title) <= room else clip(title, room, redactor=redactor)}: {sentence}"
 
 
-def _truncate(line: str, redactor: Redactor) -> str:
+def _truncate(line: str, redactor: Redactor, most: int = MAX_CHARS) -> str:
     """Cut a line after a sentence or a clause, else between words."""
-    if len(line) <= MAX_CHARS:
+    if len(line) <= most:
         return line
     for stops in (". ", "; ", " \u2014 "):
-        at = line.rfind(stops, MAX_CHARS // 3, MAX_CHARS)
+        at = line.rfind(stops, most // 3, most)
         if at > 0:
             return line[: at + (stops == ". ")]
-    return clip(line, MAX_CHARS, redactor=redactor)
+    return clip(line, most, redactor=redactor)

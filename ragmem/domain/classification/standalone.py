@@ -74,8 +74,11 @@ _ORDER = re.compile(
 """A sentence that orders or bans something at its beginning, or says what must be."""
 
 _POINTS_BACK = re.compile(
-    r"(?:this|that|these|those|it|its|they|them|he|she|here|there|such|both|above|below|see|so|then|also|and"
-    r"|but|or|which|because|however|note that this|already"
+    r"(?:this|that|these|those|it(?! (?:was|is|has been) (?:decided|agreed) (?:to|that)\b)|its|they|them|he"
+    r"|she|here|there|such|both|above|below|see|so|then|also|and|but|or|which|because|however|note that this"
+    r"|already|dies(?:e[rsmn]?)?|dazu|daher|deshalb|allerdings|jedoch|dennoch|cel(?:a|ui|le)|ces|cette"
+    r"|cependant|toutefois|pourtant|donc|est[aeo]s?|es[aeo]s?|sin embargo|ess[ea]s?|isso|isto|no entanto"
+    r"|por\u00e9m|contudo|quest[oaie]|tuttavia|deze|dit|echter"
     r"|(?:governed|built|based|driven|found|seen|caught|raised|reported) (?:by|on)"
     r"|(?:revisited|reconsidered|reopened|chosen|picked|selected|rejected|deferred) because"
     r"|each (?:layer|fix|option|approach|step|phase|part|level|tier|change)"
@@ -116,14 +119,16 @@ _VAGUE = re.compile(
 """Words that need the rest of the document, and concessions."""
 
 _NEWS = re.compile(
-    r"\b(?:DONE|MERGED|SHIPPED|RESOLVED|PENDING|LIVE|BLOCKED|COMPLETE)\b|\bPRs? #\d|\bbranch `"
+    r"\b(?:DONE|MERGED|SHIPPED|RESOLVED|PENDING|LIVE|BLOCKED|COMPLETE)\b|\bPRs? #\d|\bcurrent PR\b|\bbranch `"
     r"|\b(?:HIGH-PRIORITY|[Tt]racked (?:as|in|by) [A-Z]|awaiting|flipped|[Ss]tate as of|same day|day after"
     r"|(?:discovered|found|verified) (?:during|on))\b"
 )
 """The state of a task on one day."""
 
 _GOAL = re.compile(
-    r"\b(?:must|should|shall) (?:be able to|(?:be|stay|remain) [\w-]+, (?:[\w-]+, )*and [\w-]+)\b"
+    r"^(?:the|our) (?:(?:main|primary|overall|ultimate) )?(?:goal|aim|objective|purpose|intention)s?\b"
+    r"|^(?:o|el|l['\u2019]|das|lo|het)\s?(?:objetivo|objectif|ziel|scopo|obiettivo|doel)\b"
+    r"|\b(?:must|should|shall) (?:be able to|(?:be|stay|remain) [\w-]+, (?:[\w-]+, )*and [\w-]+)\b"
     r"|(?:^|: )(?:all |the )?(?:users|admins|customers|visitors|members|players|people)"
     r" (?:must|should|shall|can)\b",
     re.IGNORECASE,
@@ -160,7 +165,8 @@ _EQUATION = re.compile(r"[^`\n]{1,40} =+ ")
 _LABELS = re.compile(r"(?:^|[\s(])[A-Z][\w/ ]{1,24}:\s")
 
 _CUT_OFF = re.compile(
-    r"\b(?:of|with|is|are|by|to|from|for|the|a|and|or|in|on|at|as|into|that|using|because|since|when|if|than|be)\.$",
+    r"\b(?:of|with|is|are|by|to|from|for|the|a|and|or|in|on|at|as|into|that|using|because|since|when|if|than|be)"
+    r"[.,]?$",
     re.IGNORECASE,
 )
 """The end of a line that announces a list."""
@@ -172,6 +178,8 @@ _PLACEHOLDER = re.compile(r"^\[|^https?:|\[[a-z][\w ]{2,30}\](?!\()|\{\{|<[a-z][
 WORD = re.compile(r"[^\W\d_]{2,}")
 
 MIN_CLAUSE = 30
+
+_WE = re.compile(r"we\b", re.IGNORECASE)
 
 _CLAUSE = re.compile(
     r"(?:,| \u2014| -|;)? (?=because\b|since\b|so that\b|which\b|so\b|while\b|rather than\b)|; | \u2014 |: "
@@ -187,9 +195,9 @@ ASIDE = re.compile(
 """The beginning of a sentence that explains the one before, or tells a story."""
 
 
-def stands_alone(sentence: str) -> bool:
+def stands_alone(sentence: str, *, longest: int = LONGEST) -> bool:
     """Tell whether a sentence is complete, stands alone and states something lasting."""
-    if not has_length(sentence) or "?" in sentence or sentence.endswith((":", ";", ",")):
+    if not has_length(sentence, longest=longest) or "?" in sentence or sentence.endswith((":", ";", ",")):
         return False
     if _POINTS_BACK.match(sentence) or _PLACEHOLDER.search(sentence) or _PASSING.search(sentence):
         return False
@@ -208,9 +216,9 @@ def stands_alone(sentence: str) -> bool:
     return bool(_ENDS.search(sentence)) and _is_prose(sentence)
 
 
-def has_length(sentence: str) -> bool:
+def has_length(sentence: str, *, longest: int = LONGEST) -> bool:
     """Tell whether a sentence is long enough to say something, and short enough for a line."""
-    return (MIN_UNSPACED if is_unspaced(sentence) else MIN_CHARS) <= len(sentence) <= LONGEST
+    return (MIN_UNSPACED if is_unspaced(sentence) else MIN_CHARS) <= len(sentence) <= longest
 
 
 def is_unspaced(sentence: str) -> bool:
@@ -231,7 +239,7 @@ def _is_prose(sentence: str) -> bool:
     if is_unspaced(sentence):
         return not _UNSPACED_ASIDE.match(sentence)
     words = sentence.split()
-    if len(words) < 5 or len(WORD.findall(sentence)) < 0.6 * len(words):
+    if len(words) < 4 + (not _WE.match(sentence)) or len(WORD.findall(sentence)) < 0.6 * len(words):
         return False
     return len(_LABELS.findall(sentence)) < 2
 
@@ -251,9 +259,9 @@ def has_verb(sentence: str) -> bool:
     return _ACTS.search(_WITHIN.sub("", sentence)) is not None
 
 
-def main_clause(sentence: str) -> str:
-    """Return the main clause of a long sentence, or ""."""
-    clauses = (f"{sentence[: end.start()]}." for end in _CLAUSE.finditer(sentence, MIN_CLAUSE, LONGEST))
+def main_clause(sentence: str, ends: re.Pattern[str] = _CLAUSE, *, least: int = MIN_CLAUSE) -> str:
+    """Return the main clause of a long sentence, of `least` characters and up to one of `ends`, or ""."""
+    clauses = (f"{sentence[: end.start()]}." for end in ends.finditer(sentence, least, LONGEST))
     return next((clause for clause in clauses if _is_balanced(clause)), "")
 
 

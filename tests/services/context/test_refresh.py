@@ -576,6 +576,10 @@ def test_of_an_exchange_no_imagined_case_and_nothing_of_others_is_told(memory, t
         ("Seven tides are open on six other Must berths of the harbour.", False),
         ("Always run the printer of the procedure above with its own paper.", False),
         ("Never fix it by a second printer on the board of the harbour.", False),
+        ("Diese Tafel darf niemals auf beiden Seiten des Papiers gedruckt werden.", False),
+        ("Esta placa nunca deve ser impressa dos dois lados do papel do porto.", False),
+        ("The goal is that the board of the harbour must never be printed twice.", False),
+        ("Never print the board of the harbour as in the current PR.", False),
         ("The board of the harbour must be able to print all of its tides.", False),
         ("Users must agree to the terms of the harbour before the board prints.", False),
         ("The board must be fast, legible, and quiet in every hall of the harbour.", False),
@@ -622,8 +626,31 @@ def test_what_only_tells_how_decisions_are_recorded_is_not_told(memory, tmp_path
         ("Run the board by a queue of jobs:\n\n- one\n- two", ""),
         (f"Chosen: the printer of the north quay, because {'it prints on both sides, ' * 9}.", "north quay."),
         ("We've tested the printers of the harbour. We will print all boards at night.", "We will print all"),
+        ("We tested six printers of the harbour. We will print all boards at night.", "We will print all"),
+        ("Our printers are limited to one hall. We will print all boards at night.", "We will print all"),
+        ("Our proposal consists of one queue of jobs. We print all boards at night.", "We print all boards"),
+        ("We will not change the north quay. We print all boards at night.", "We print all boards"),
+        ("We use offset-based printing. We use the queue of the operating system.", "offset-based"),
+        ("It has been decided to print all boards at night.", "It has been decided to print"),
+        ("We will also print all the boards of the harbour at night.", ""),
+        ("Update the printer of the north quay so that it prints at night.", ""),
+        ("Printers are the halls of our harbour, and they all hum.", ""),
+        ("Printers are the only machines that print `board.py` in a hall.", "only machines"),
+        (
+            f"Give the skippers {'more and ' * 20}more time for boards; they are printed six hours early.",
+            "six hours early",
+        ),
+        (
+            f"In the context of paper, facing {'rain and ' * 30}wind, we decided for ink, accepting noise.",
+            "We decided for ink, accepting noise.",
+        ),
+        ('Chosen option: "One printer", because\n\n- it hums', 'Chosen option: "One printer".'),
+        ('Chosen option: "One printer", because comes out best (see below).', 'option: "One printer".'),
+        ('Chosen option: "One printer", because it is still new.', 'option: "One printer".'),
+        ('Chosen option: "{title of option 1}", because\n\n- it hums', ""),
+        ("Paper by night and\n\n- one\n- two", ""),
         ("The board has three layers:\n\n- one\n- two", ""),
-        ("Printing at night was chosen because:\n\n- it is quiet", ""),
+        ("Printing at night was chosen because:\n\n- it is quiet", "Printing at night was chosen."),
         ("We will need to buy paper for the printer of the harbour.", ""),
         ("Remove the second printer from all lists of the harbour.", ""),
         ("We will implement a reliable printing system for the boards.", ""),
@@ -733,6 +760,23 @@ def test_what_lies_in_a_folder_of_what_is_over_or_beside_records_is_not_told(mem
 def test_a_description_that_names_a_subject_or_a_wish_of_work_is_not_told(memory, tmp_path, described, told):
     metadata = {"description": described, "type": "feedback"}
     stored(memory, "ink", "The printer hums.", title="", metadata=metadata)
+    assert refreshed(memory, tmp_path / "A.md").changed is told
+
+
+def test_of_what_was_chosen_the_title_is_told_that_says_the_same(memory, tmp_path):
+    title = "Use one printer for all boards"
+    text = f'# {title}\n\n## Decision Outcome\n\nChosen option: "Use one printer", because\n\n- it hums\n'
+    stored(memory, "adr", text, uri="/r/docs/adr/0007-printers.md", source="decisions", title=title)
+    [(_, [line])] = refreshed(memory, tmp_path / "A.md").index.groups
+    assert line.text == title
+
+
+@pytest.mark.parametrize(
+    ("title", "told"), [("Rules of the board", True), ("User Guide: the board", False), ("FAQ", False)]
+)
+def test_what_tells_users_how_to_use_a_product_is_not_told(memory, tmp_path, title, told):
+    text = f"# {title}\n\nNever print the board of the harbour on both sides of the paper.\n"
+    stored(memory, "notes", text, title=title, kind=Kind.ARCHITECTURE)
     assert refreshed(memory, tmp_path / "A.md").changed is told
 
 

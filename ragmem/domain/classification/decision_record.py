@@ -89,14 +89,17 @@ _RECORD_TITLE = re.compile(r"(?:adr|decision)[-_ #]?\d|\d{2,4}\s?[-:.]\s", re.IG
 """The path or the title of a record of one decision, whose title states it."""
 
 _NO_RECORD = re.compile(
-    r"(?:^|[/_])(?:readme|template|_?index|0000[-_][^/]*)\.\w+$"
+    r"(?:^|[/_])(?:template|_?index|0000[-_][^/]*)\.\w+$|(?:^|(?:^|/)(?!\d)[^/]*/|_)readme\.\w+$"
     r"|/(?:future|proposals?|drafts?|[\w-]*briefs?|research|appendi(?:x|ces)|discussions?|consultations?)/",
     re.IGNORECASE,
 )
-"""The path of a file beside the records of decisions, and of what is only proposed."""
+"""The path of a file beside the records of decisions, and of what is only proposed.
+
+A numbered or dated folder may hold one record, as its readme.
+"""
 
 _ABOUT_RECORDS = re.compile(
-    r"\b(?:architectur\w+|any) decisions?\b"
+    r"\b(?:architectur\w+|any) decisions?\b|\b(?:record|document)(?:ing)? (?:\w+ ){0,2}decisions\b"
     r"|\bd[\u00e9e]cisions? (?:concernant )?(?:l|d)['\u2019]architecture\b"
     r"|\barchitekturentscheidung|\b(?:ADRs?|decision record) (?:process|template|format)\b",
     re.IGNORECASE,
@@ -104,9 +107,9 @@ _ABOUT_RECORDS = re.compile(
 """The title of the record that comes with a template of such records."""
 
 _STATES = re.compile(
-    r"(?:^|[:\u2014-]\s+)(?!users?\b)(?:use|adopt|make|migrate|model|replace|remove|record|keep|split|move|store|drop|prefer"
-    r"|expose|introduce|separate|support|require|serve|treat|mine|self-host|build|run|pin|enforce|allow"
-    r"|deny|combine|centrali[sz]e|consolidate|standardi[sz]e|reuse)\w{0,3}\b"
+    r"(?:^|[:\u2014-]\s+)(?!users?\b)(?:use|adopt|make|migrate|model(?! (?-i:[A-Z]))|replace|remove|record"
+    r"|keep|split|move|store|drop|prefer|expose|introduce|separate|support(?!ed)|require|serve(?!r)|treat|mine"
+    r"|self-host|build|run|pin|enforce|allow|deny|combine|centrali[sz]e|consolidate|standardi[sz]e|reuse)\w{0,3}\b"
     r"|\b(?:over|instead of|rather than|without|is|are|must|not|no(?!-)|never|only|as)\b",
     re.IGNORECASE,
 )
@@ -156,20 +159,34 @@ _RESOLVES = re.compile(
 )
 """The beginning of a sentence of a decision that says what is done from then on."""
 
+_DECIDED = re.compile(
+    r"\b(?:we|it|i|the (?:team|project))(?:'ve| have| has| was| is)?(?: been)?(?: \w+ly)?"
+    r" (?:decided|chose|chosen|agreed|adopt(?:ed)?|went with)\b|\bdecision (?:has been|was) made\b"
+    r"|\b(?:we|the team)(?:'ll| will(?! not)| use|(?:'re| are) (?:going to|using))\b",
+    re.IGNORECASE,
+)
+"""The words of a sentence that states a decision."""
+
 _NEEDS = re.compile(
     r"\bwe(?:'ve| have) (?!(?:also )?(?:decided|chosen|agreed|selected|adopted|opted|moved|switched)\b)"
     r"|^(?!.*\b(?:decided|chose|chosen|agreed|selected|adopted|opted)\b)"
-    r"we (?:discussed|considered|evaluated|explored|investigated|looked|compared|tested|reviewed|found)\b"
+    r"we (?:discussed|considered|evaluated|explored|investigated|looked|compared|tested|trialled|tried"
+    r"|reviewed|found)\b"
     r"|\bwe (?:will|do) not change\b|\bwe will defer\b|^we(?:'ve| have| will)? also\b"
+    r"|^we already\b|^we (?:(?:should|will|can) )?then\b|\bdecided to (?:postpone|defer|delay|wait)\b"
+    r"|\b(?:was|were) (?:tried|tested|evaluated|considered|discussed|compared|investigated)\b"
+    r"|^if\b|^no (?:new|change|additional|breaking)\b"
     r"|\b(?:we|they|users|teams) (?:will )?need to\b|\bwill have to\b",
     re.IGNORECASE,
 )
 """What was done before the decision, and what it still takes."""
 
 _TELLS_WHY = re.compile(
-    r"(?!(?:we|use|all|every|each|no|only)\b)(?:(?!\b(?:because|since|therefore|as)\b).)*?"
+    r"current\b|(?!(?:we|use|all|every|each|no|only)\b)(?:(?!\b(?:because|since|therefore|as)\b).)*?"
     r"\b(?:(?:is|are) (?:limited|difficult|hard|unclear|insufficient|cumbersome|error-prone"
-    r"|too (?:slow|large|big|complex|expensive|many|much|hard))|lacks?|struggles?|suffers? from)\b"
+    r"|too (?:slow|large|big|complex|expensive|many|much|hard))|lacks?|struggles?|suffers? from|reduces"
+    r"|offers|recommends|makes (?:for|it)|least expensive|best option"
+    r"|(?:do|does|did|ca|is|are)(?: ?not|n't) (?:allow|support|provide|offer|scale|work|fit|meet|have))\b"
     r"|(?:our|the|this) (?:[\w-]+ )?(?:proposal|concept|solution|approach|design|decision|process|idea)"
     r" (?:consists|comprises|contains|presents|includes|involves|aims)\b",
     re.IGNORECASE,
@@ -199,6 +216,8 @@ _QUOTED = re.compile(
 )
 """What was chosen, quoted and without a reason, however short."""
 
+_GOING_TO = re.compile(r"\bwe(?:'re| are) (?:now )?going to\b", re.IGNORECASE)
+
 _AS_WE = re.compile(
     r".{20,}?, (?P<we>(?:we|the (?:decision|team)) (?:have |has |was |were |are |will )?(?:\w+ )?"
     r"(?:decided|chose|chosen|agreed|opted|made|adopt|use|going)\b.*)",
@@ -207,7 +226,8 @@ _AS_WE = re.compile(
 """A long introduction before what was decided."""
 
 _REASON = re.compile(
-    r"(?:,| \u2014| -|;)? (?=(?:because|since|so that|in order to|to achieve|accepting)\b)| \u2014 "
+    r"(?:,| \u2014| -|;)?"
+    r" (?=(?:because|since|so that|in order to|to achieve|accepting|and (?:remove|delete|drop))\b)| \u2014 "
 )
 """The end of the main clause of a decision; what stands behind a semicolon may be the decision itself."""
 
@@ -233,6 +253,13 @@ _REMOVES = re.compile(
     re.IGNORECASE,
 )
 """The title of a record that ends the use of one thing, named by one word."""
+
+_MOVES = re.compile(
+    r"(?:\W*(?:adr|decision)?[-_ #]*\d{1,4}\s*[-:.\u2013\u2014]*\s*)?(?:we (?:will )?)?"
+    r"(?:move|migrate|switch)(?: [\w-]+){0,4} from (?:the |our )?(?P<what>[A-Z][\w.+#-]{2,})(?: \w+)? to\b",
+    re.IGNORECASE,
+)
+"""The title or the decision of a record that goes over from one thing to another."""
 
 _ONCE = re.compile(r"(?:remove|delete|drop|rename|update)\b", re.IGNORECASE)
 """The beginning of an order that is carried out once; nothing follows from it then."""
@@ -340,7 +367,7 @@ def amended_ids(memories: Iterable[Memory]) -> set[str]:
         number = int(found["number"])
         records.setdefault((folder, number), []).append((series, memory.id))
         titles.append((folder, number, memory.title.lower(), memory.id))
-        if may_be_told(memory, memory.title) and (gone := _REMOVES.match(memory.title)):
+        if may_be_told(memory, memory.title) and (gone := _removal(memory)):
             removed.append((folder, number, gone["what"].lower()))
         if is_in_force(memory):
             told = [*_AMENDS.finditer(f"{memory.title}\n{memory.text}"), *_CHANGED.finditer(memory.text)]
@@ -360,6 +387,12 @@ def amended_ids(memories: Iterable[Memory]) -> set[str]:
     }
 
 
+def _removal(memory: Memory) -> re.Match[str] | None:
+    """Return the match of what a record says to have been removed or replaced."""
+    told = (_MOVES.match(memory.text, start) for _, start, _ in _statements_of_decision(memory.text))
+    return _REMOVES.match(memory.title) or _MOVES.match(memory.title) or next(filter(None, told), None)
+
+
 def may_be_told(memory: Memory, title: str) -> bool:
     """Tell whether a record was accepted or has no status, and is no template of records."""
     beside = "?" in title or _ABOUT_RECORDS.search(title) or _NO_RECORD.search(memory.uri)
@@ -374,8 +407,8 @@ def states_decision(title: str) -> bool:
 
 
 def decision_of(memory: Memory, redactor: Redactor) -> str:
-    """Return the sentence of a record that states its decision and can stand alone, or ""."""
-    first = True
+    """Return the first sentence of a record that says it decides, else the first that may, or ""."""
+    first, weak = True, ""
     text = without_comments(memory.text)
     for block, start, end in _statements_of_decision(text):
         if block.form not in _TEXTS:
@@ -388,13 +421,16 @@ def decision_of(memory: Memory, redactor: Redactor) -> str:
                 decides = first and not sentence[:1].islower() and has_verb(sentence)
             if (
                 (decides or is_order(sentence))
-                and (_QUOTED.fullmatch(sentence) or stands_alone(sentence, longest=MOST_OF_RECORD))
+                and (_QUOTED.fullmatch(sentence) or _stands_alone(sentence))
                 and not _is_beside(sentence)
                 and not _defines(sentence, memory.title)
             ):
-                return sentence
+                if _DECIDED.search(sentence):
+                    return sentence
+                weak = weak or sentence
+                break
         first = False
-    return ""
+    return weak
 
 
 def _statements_of_decision(text: str) -> Iterator[tuple[Block, int, int]]:
@@ -415,6 +451,11 @@ def _statements_of_decision(text: str) -> Iterator[tuple[Block, int, int]]:
             yield block, start, end
 
 
+def _stands_alone(sentence: str) -> bool:
+    """Tell whether a sentence of a decision can stand alone; there "we are going to" is no plan."""
+    return stands_alone(_GOING_TO.sub("we will", sentence), longest=MOST_OF_RECORD)
+
+
 def _wordings(sentence: str) -> Iterator[str]:
     """Yield a sentence without its label and an empty reason, and its main clause; first of a long one."""
     sentence = _OPTION.sub("", _REFERENCE.sub(r"\1", sentence))
@@ -422,8 +463,11 @@ def _wordings(sentence: str) -> Iterator[str]:
         sentence = _NO_REASON.sub(r"\g<quote>.", sentence)
     if len(sentence) > MOST_OF_RECORD and (ours := _AS_WE.match(sentence)):
         sentence = f"{ours['we'][0].upper()}{ours['we'][1:]}"
-    wordings = [sentence, main_clause(sentence, ends=_REASON, least=MIN_DECISION)]
-    yield from wordings if len(sentence) <= LONGEST else reversed(wordings)
+    clause = main_clause(sentence, ends=_REASON, least=MIN_DECISION)
+    yield from (sentence, clause) if len(sentence) <= LONGEST else (clause, sentence)
+    part, semicolon, _ = sentence.partition("; ")
+    if semicolon and (_RESOLVES.match(part) or is_order(part)):
+        yield f"{part}."
 
 
 def _is_beside(sentence: str) -> bool:
@@ -435,6 +479,7 @@ def _is_beside(sentence: str) -> bool:
             _COUNTS.search(sentence),
             _ONCE.match(sentence),
             _TELLS_WHY.match(sentence),
+            _ABOUT_RECORDS.search(sentence),
         )
     )
 

@@ -158,12 +158,14 @@ _APPLIES = re.compile(r"(?:how to apply|rule)\s*:", re.IGNORECASE)
 
 
 _GENERIC = re.compile(
-    r"context|background|overview|summary|features?|introduction|decisions?|problem|goals?|notes?|memory|purpose",
+    r"context|background|overview|summary|features?|introduction|decisions?|problem|goals?|notes?|memory|purpose"
+    r"|title(?: of (?:the |this )?(?:decision(?: record)?|adr|record))?",
     re.IGNORECASE,
 )
 """A title that is only the name of a section."""
 
-_FILE_NAME = re.compile(r"[\w./-]+\.\w{1,5}$")
+_FILE_NAME = re.compile(r"[\w./-]+\.\w{1,5}$|[{<\[].*[}>\]]$")
+"""A title that is the name of a file, or the placeholder of a template."""
 
 
 def line_of(

@@ -65,6 +65,7 @@ _ORDER = re.compile(
     r"(?:[^\w(]*|.*(?: [\u2014\u2013-]|;) )"
     r"(?:(?:when|if|before|after|for|in|on)\b[^,.]{3,100}, )?(?:please )?"
     r"(?:always(?! (?:on|off|active|true|false|present|\w+[ai]ble)\b)"
+    r"(?! (?!(?:embed|feed|need|seed)\b)\w+ed\b)"
     r"|never(?! (?!(?:embed|exceed|feed|need|proceed|seed)\b)\w+ed\b)"
     r"|do not|don't|avoid|prefer|ensure|make sure"
     r"|only (?:use|create|add|change|edit|run|commit|push|call|after|when|if))\b"
@@ -103,16 +104,22 @@ _VAGUE = re.compile(
     r"\b(?:option \w\b|see decision|decision (?:[A-Z]|\d)\b|the same (?:principle|approach|reason|rule|thing)"
     r"|the [\w-]+(?: [\w-]+)? (?:above|below)|(?:for|in|of|see) \(\d\)(?!\w)"
     r"|(?:gates?|section|table|list|figure|steps?) (?:below|above)"
-    r"|similar (?:\w+ )?to|in (?:the )?interim|initial version|although|users? need|these \w+|those \w+"
+    r"|similar (?:\w+ )?to|in (?:the )?interim|although"
+    r"|initial(?:,? [\w-]+){0,3} (?:version|implementation)|users? need|these \w+|those \w+"
     r"|(?<![\"'`\w])my"
     r"|chosen option: ?\d|(?:combination|mix) of (?:\d|options?)"
     r"|(?:user|team) (?:wants?|plans?|would like) to (?:add|build|create|explore|implement|launch|migrate"
     r"|refactor|rewrite|try)"
     r"|(?:survives?|stays?|is|are|left|kept)(?: \w+)? unchanged"
-    r"|both (?:sources|options|approaches|tools|libraries|methods|systems|models|ways|of (?:them|these))"
+    r"|(?:option|proposal|approach|alternative|solution|variante?|ansatz)s? \(?#?\d\)?"
+    r"(?=\s*(?:$|[.,;)]|(?:was|is|are|to|as|because|since|in|for|and|with|over)\b))"
+    r"|(?:described|mentioned|listed|shown|outlined|discussed|explained|noted) (?:above|below|earlier)"
+    r"|the above|desirable|herein|(?:change|improve|rework|rethink) (?:the way|how)"
+    r"|we (?:believe|think|hope|feel|know)|(?:like|as) (?:this|that)(?=\W*$)|noted here"
+    r"|decided to (?:postpone|defer)|both (?:sources|options|approaches|tools|libraries|methods|systems|models|ways|of (?:them|these))"
     r"|this (?!project|repo|repository|codebase|app|package|module)\w+)\b"
     r"|(?:create|write|open|file)d? (?:an? |the )?(?:new |separate )?(?:ADR|RFC|decision record)\b"
-    r"|\[\[|^(?:related|see|skill rules)\b"
+    r"|\[\[|^(?:related|see|skill rules)\b|^#?\d{1,2} (?:was|is)\b"
     r"|^(?:never|always|do not|don't|only|avoid) \w+ (?:it|them|this|that|these|those)\b",
     re.IGNORECASE,
 )
@@ -173,7 +180,9 @@ _CUT_OFF = re.compile(
 
 _ENDS = re.compile(r"[.!)`\"'\w%\u3002\uff01\uff09]$")
 
-_PLACEHOLDER = re.compile(r"^\[|^https?:|\[[a-z][\w ]{2,30}\](?!\()|\{\{|<[a-z][\w -]{1,20}>")
+_PLACEHOLDER = re.compile(
+    r"^\[|^\([^()]{1,40}\) [a-z]|^https?:|\[[a-z][\w ]{2,30}\](?!\()|\{\{|<[a-z][\w -]{1,20}>"
+)
 
 WORD = re.compile(r"[^\W\d_]{2,}")
 
@@ -188,7 +197,9 @@ _CLAUSE = re.compile(
 
 ASIDE = re.compile(
     r"(?:why|context|background|status|example|e\.g|note|date|source|see also|what happened|good|bad"
-    r"|pros?|cons?|neutral|trade-?off|exception|legacy|initial|original|current|short-term|stage \d|schedule)"
+    r"|pros?|cons?|neutral|trade-?off|exception|legacy|initial|original|current|short-term|stage \d|schedule"
+    r"|discarded|rejected|dismissed|verworfen|abgelehnt|roles?|responsibilit(?:y|ies)|rationale|motivation|impact"
+    r"|problem|assumption|constraint)"
     r"\b[^:.]{0,20}:",
     re.IGNORECASE,
 )
@@ -239,6 +250,8 @@ def _is_prose(sentence: str) -> bool:
     if is_unspaced(sentence):
         return not _UNSPACED_ASIDE.match(sentence)
     words = sentence.split()
+    if words.count("|") > 1:
+        return False
     if len(words) < 4 + (not _WE.match(sentence)) or len(WORD.findall(sentence)) < 0.6 * len(words):
         return False
     return len(_LABELS.findall(sentence)) < 2

@@ -534,6 +534,8 @@ def test_a_record_that_a_later_accepted_one_amends_is_not_told(memory, tmp_path,
         ("15. Remove Postgres (for now)", False),
         ("ADR-0015: Replace postgres with SQLite", False),
         ("Replace Postgres backups with snapshots", True),
+        ("Move the tides from Postgres 9 to SQLite", False),
+        ("Move the tides from Postgres", True),
         ("Keep Postgres", True),
     ],
 )
@@ -576,6 +578,14 @@ def test_of_an_exchange_no_imagined_case_and_nothing_of_others_is_told(memory, t
         ("Seven tides are open on six other Must berths of the harbour.", False),
         ("Always run the printer of the procedure above with its own paper.", False),
         ("Never fix it by a second printer on the board of the harbour.", False),
+        ("Boards always stored as paper in the halls of our harbour.", False),
+        ("Always printed on both sides of the paper of the harbour.", False),
+        ("Board | never printed | must be paper | of the harbour", False),
+        ("(B-6) and never print the board of the harbour on both sides.", False),
+        ("Discarded: never print the board of the harbour on both sides.", False),
+        ("We decided to postpone the printer of the board of the harbour.", False),
+        ("We believe the board must never be printed on both sides of paper.", False),
+        ("Never print the board of the harbour as described above.", False),
         ("Diese Tafel darf niemals auf beiden Seiten des Papiers gedruckt werden.", False),
         ("Esta placa nunca deve ser impressa dos dois lados do papel do porto.", False),
         ("The goal is that the board of the harbour must never be printed twice.", False),
@@ -597,6 +607,25 @@ def test_of_a_note_what_is_to_be_done_is_told_and_no_state_or_detail(memory, tmp
     text = f"# Notes of the board\n\nThe printer hums. {said}\n"
     stored(memory, "notes", text, title="Notes of the board", kind=Kind.ARCHITECTURE)
     assert refreshed(memory, tmp_path / "A.md").changed is told
+
+
+def test_the_readme_of_a_dated_folder_is_a_record(memory, tmp_path):
+    text = "# Printers\n\n## Decision\n\nWe will print the boards of the harbour at night.\n"
+    for place in ("", "2026-01-02-printers/", "printers/"):
+        uri = f"/r/docs/decision-records/{place}README.md"
+        stored(memory, f"adr{place}", text, uri=uri, source="decisions", title="Printers")
+    [(_, lines)] = refreshed(memory, tmp_path / "A.md").index.groups
+    assert len(lines) == 1
+
+
+@pytest.mark.parametrize(
+    "title", ["{short title of the problem}", "[short title]", "Title of the decision record"]
+)
+def test_the_placeholder_of_a_title_is_not_told(memory, tmp_path, title):
+    text = f"# {title}\n\n## Decision\n\nWe will print the boards of the harbour at night.\n"
+    stored(memory, "adr", text, uri="/r/docs/adr/0007-printers.md", source="decisions", title=title)
+    [(_, [line])] = refreshed(memory, tmp_path / "A.md").index.groups
+    assert line.text == "We will print the boards of the harbour at night."
 
 
 @pytest.mark.parametrize("name", ["README.md", "template.md", "0001-record-architecture-decisions.md"])
@@ -633,6 +662,25 @@ def test_what_only_tells_how_decisions_are_recorded_is_not_told(memory, tmp_path
         ("We use offset-based printing. We use the queue of the operating system.", "offset-based"),
         ("It has been decided to print all boards at night.", "It has been decided to print"),
         ("We will also print all the boards of the harbour at night.", ""),
+        ("We are going to print all boards of the harbour at night.", "We are going to print all boards"),
+        ("The operating system offers six queues. We will print at night only.", "We will print at night"),
+        ("Some queue of the harbour prints at night. We have decided to print at dawn.", "print at dawn"),
+        ("Some queue of the harbour prints at night. We will not print at dawn.", "prints at night"),
+        ("All printers were tried by the skippers. We will print at night only.", "We will print at night"),
+        ("The current printers hum all night. We will print at dawn only.", "We will print at dawn"),
+        ("To lower the costs of paper we will go with Proposal 1 for the harbour.", ""),
+        ("Option (2) was chosen by all the skippers of the harbour.", ""),
+        ("2 was chosen by all the skippers of the harbour for its paper.", ""),
+        ("We should change the way we are printing all the boards.", ""),
+        ("We will use Architecture Decision Records, as described by others.", ""),
+        (
+            f"The core must not print boards; these {'boards and ' * 20}walls in turn are printed.",
+            "must not print boards.",
+        ),
+        (
+            f"We will use one printer for all boards of the harbour, and remove {'`old` and ' * 20}`new`.",
+            "We will use one printer for all boards of the harbour.",
+        ),
         ("Update the printer of the north quay so that it prints at night.", ""),
         ("Printers are the halls of our harbour, and they all hum.", ""),
         ("Printers are the only machines that print `board.py` in a hall.", "only machines"),
@@ -979,6 +1027,10 @@ def test_a_description_that_only_names_its_subject_or_tells_a_story_is_not_told(
         ("ADR 7: Use one printer for all boards", True),
         ("ADR 7: Printers of the boards", False),
         ("ADR 7: Users of the printer revisited", False),
+        ("ADR 7: Server rendered boards of quays", False),
+        ("ADR 7: Model Context Protocol of boards", False),
+        ("ADR 7: Supported printers of the harbour", False),
+        ("ADR 7: Combine all printers into a queue", True),
     ],
 )
 def test_a_record_without_a_sentence_is_told_by_a_title_that_decides(memory, tmp_path, title, told):

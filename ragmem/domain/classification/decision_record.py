@@ -34,7 +34,7 @@ _NO_LONGER = re.compile(
 
 _PUT_AWAY = re.compile(
     r"/(?:docs?|adrs?|decisions?|notes|rules|memory|memories|memory-bank|agent-memory)/(?:[^/]+/)*"
-    r"(?:legacy|old|archived?|deprecated|obsolete|superseded|rejected|historical)/"
+    r"(?:legacy|old|archived?|deprecated|obsolete|superseded|rejected|historical|examples?|samples?|templates?)/"
     r"|[/_-](?:template|prompt|example|draft)\.\w+$",
     re.IGNORECASE,
 )
@@ -171,7 +171,7 @@ _NEEDS = re.compile(
     r"\bwe(?:'ve| have) (?!(?:also )?(?:decided|chosen|agreed|selected|adopted|opted|moved|switched)\b)"
     r"|^(?!.*\b(?:decided|chose|chosen|agreed|selected|adopted|opted)\b)"
     r"we (?:discussed|considered|evaluated|explored|investigated|looked|compared|tested|trialled|tried"
-    r"|reviewed|found)\b"
+    r"|reviewed|found|developed|wrote|designed)\b"
     r"|\bwe (?:will|do) not change\b|\bwe will defer\b|^we(?:'ve| have| will)? also\b"
     r"|^we already\b|^we (?:(?:should|will|can) )?then\b|\bdecided to (?:postpone|defer|delay|wait)\b"
     r"|\b(?:was|were) (?:tried|tested|evaluated|considered|discussed|compared|investigated)\b"
@@ -268,7 +268,7 @@ _OWN_NUMBER = re.compile(r"^(?:(?:adr|decision)?[-_ #]*\d{1,4}\s*[-:.\u2013\u201
 
 _SUBJECT = re.compile(
     r"\b(?:and not (?:used|chosen)|options|alternatives|considerations|questions?|comparison"
-    r"|evaluation|investigation)\b",
+    r"|evaluation|investigation|candidates?)\b",
     re.IGNORECASE,
 )
 """Words of a title that says what a record is about."""

@@ -173,6 +173,7 @@ _NEEDS = re.compile(
     r"we (?:discussed|considered|evaluated|explored|investigated|looked|compared|tested|trialled|tried"
     r"|reviewed|found|developed|wrote|designed)\b"
     r"|\bwe (?:will|do) not change\b|\bwe will defer\b|^we(?:'ve| have| will)? also\b"
+    r"|\bwe will (?:first )?(?:evaluate|investigate|explore|research|compare|experiment)\b"
     r"|^we already\b|^we (?:(?:should|will|can) )?then\b|\bdecided to (?:postpone|defer|delay|wait)\b"
     r"|\b(?:was|were) (?:tried|tested|evaluated|considered|discussed|compared|investigated)\b"
     r"|^if\b|^no (?:new|change|additional|breaking)\b"

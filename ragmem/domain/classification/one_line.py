@@ -164,7 +164,7 @@ _GENERIC = re.compile(
 )
 """A title that is only the name of a section."""
 
-_FILE_NAME = re.compile(r"[\w./-]+\.\w{1,5}$|[{<\[].*[}>\]]$")
+_FILE_NAME = re.compile(r"[\w./-]+\.\w{1,5}$|[{<\[].*[}>\]]$|.*\bdecision record title\b.*", re.IGNORECASE)
 """A title that is the name of a file, or the placeholder of a template."""
 
 

@@ -121,7 +121,7 @@ _VAGUE = re.compile(
     r"|both (?:sources|options|approaches|tools|libraries|methods|systems|models|ways|of (?:them|these))"
     r"|this (?!project|repo|repository|codebase|app|package|module)\w+)\b"
     r"|(?:create|write|open|file)d? (?:an? |the )?(?:new |separate )?(?:ADR|RFC|decision record)\b"
-    r"|\[\[|^(?:related|see|skill rules)\b|^#?\d{1,2} (?:was|is)\b"
+    r"|\[\[|^(?:related|see|skill rules|n\.b|to \w+ (?:this|that|these|it))\b|^#?\d{1,2} (?:was|is)\b"
     r"|^(?:never|always|do not|don't|only|avoid) \w+ (?:it|them|this|that|these|those)\b",
     re.IGNORECASE,
 )

@@ -586,6 +586,8 @@ def test_of_an_exchange_no_imagined_case_and_nothing_of_others_is_told(memory, t
         ("We decided to postpone the printer of the board of the harbour.", False),
         ("We believe the board must never be printed on both sides of paper.", False),
         ("Never print the board of the harbour as described above.", False),
+        ("N.B. Never print the board of the harbour on both sides of the paper.", False),
+        ("To achieve that, never print the board of the harbour on both sides.", False),
         ("Additionally, the board of the harbour must never be printed twice.", False),
         ("The hours of the printer must never overlap, but needs to be decided.", False),
         ("Seine Tafel darf niemals auf beiden Seiten des Papiers gedruckt werden.", False),
@@ -622,7 +624,7 @@ def test_the_readme_of_a_dated_folder_is_a_record(memory, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "title", ["{short title of the problem}", "[short title]", "Title of the decision record"]
+    "title", ["{short title of the problem}", "[short title]", "ADR 7: Decision record title"]
 )
 def test_the_placeholder_of_a_title_is_not_told(memory, tmp_path, title):
     text = f"# {title}\n\n## Decision\n\nWe will print the boards of the harbour at night.\n"
@@ -669,6 +671,7 @@ def test_what_only_tells_how_decisions_are_recorded_is_not_told(memory, tmp_path
         ("The operating system offers six queues. We will print at night only.", "We will print at night"),
         ("Some queue of the harbour prints at night. We have decided to print at dawn.", "print at dawn"),
         ("Some queue of the harbour prints at night. We will not print at dawn.", "prints at night"),
+        ("We will evaluate six printers. We will print at night only.", "We will print at night"),
         ("We developed a queue for printers. We will print at night only.", "We will print at night"),
         ("All printers were tried by the skippers. We will print at night only.", "We will print at night"),
         ("The current printers hum all night. We will print at dawn only.", "We will print at dawn"),

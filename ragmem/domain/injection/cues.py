@@ -21,9 +21,14 @@ _FIX = re.compile(
     r"|caused by|due to|instead|needs? to\b|must(?: be)?\b|use(?: the)? |set |add(?:ed)? |replac(?:ed?|ing)\b"
     r"|chang(?:ed|e) |pin(?:ned)? |upgrad\w+|downgrad\w+|install(?:ed)? |remov(?:ed?|ing) |switch(?:ed)? "
     r"|rais(?:ed?|ing) |export |run `|turned out|now works?|works now"
-    r"|behoben|gel\u00f6st|ursache|corrig\w+|r\u00e9solu|soluci\w+)",
+    r"|behoben|gel\u00f6st|ursache|l\u00f6sung|corrig\w+|r\u00e9sol\w+|soluci\w+|causas?\b|solu\u00e7\w+|corre[\u00e7g]\w+"
+    r"|resolvid\w+|risol\w+|soluzion\w+|oorzaak|opgelost|oplossing|przyczyn\w+|rozwi\u0105z\w+|napraw\w+"
+    r"|\u043f\u0440\u0438\u0447\u0438\u043d\w+|\u0438\u0441\u043f\u0440\u0430\u0432\w+|\u0440\u0435\u0448\u0435\u043d\w+)"
+    "|\u539f\u56e0|\u89e3\u6c7a|\u89e3\u51b3|\u4fee\u6b63|\u4fee\u590d|\u4fee\u5fa9|\u5bfe\u7b56|\u5bfe\u51e6|\u56de\u907f|\uc6d0\uc778|\ud574\uacb0|\uc218\uc815",
     re.IGNORECASE,
 )
+"""Words of a fix or a cause, also in other languages; Chinese, Japanese and Korean ones have no bounds."""
+
 _CORRECTION = re.compile(
     r"^\W{0,3}(?:no\b|nope|nein|non\b|wrong|stop|wait|that'?s (?:not|wrong)|this is (?:not|wrong)|not what"
     r"|don'?t|do not|revert|undo|why (?:did|are|do) you|actually"

@@ -6,7 +6,10 @@ from dataclasses import dataclass, field
 from ragmem.domain.code.code import ParsedFile, SymbolKind
 
 _MOST_STEPS = 40
-"""Longest chain of bases, exports and types that is followed."""
+"""Longest chain of bases and exports that is followed."""
+
+_MOST_TYPES = 6
+"""Longest chain of types that is followed; the type of a field may be made of the field itself."""
 
 _CLASSES = (SymbolKind.CLASS, SymbolKind.INTERFACE)
 """A tuple, because the hash of a kind takes longer than comparing two."""
@@ -209,7 +212,9 @@ class Names:
             )
         return found
 
-    def type(self, path: str, symbol: str, owner: str, stated: str, *, steps: int = 6) -> Resolution | None:
+    def type(
+        self, path: str, symbol: str, owner: str, stated: str, *, steps: int = _MOST_TYPES
+    ) -> Resolution | None:
         """Return the class of a type as written; `name()` means the return type of a call."""
         if not stated or stated == "?" or steps <= 0:
             return None
@@ -224,7 +229,7 @@ class Names:
         called = called.removeprefix("=")
         on, _, name = called.rpartition(".")
         if on.startswith("@self"):
-            holder = self.walk(Resolution(owner), on.split(".")[1:]) if owner else None
+            holder = self.walk(Resolution(owner), on.split(".")[1:], steps=steps - 1) if owner else None
             function = self.member(holder.name, name) if holder and holder.internal else None
         else:
             function = self.path(path, symbol, called)
@@ -237,19 +242,21 @@ class Names:
         holder_name = around if self.is_class(around) else ""
         return self.type(where, function.name, holder_name, stated, steps=steps - 1)
 
-    def walk(self, found: Resolution | None, fields: Sequence[str]) -> Resolution | None:
+    def walk(
+        self, found: Resolution | None, fields: Sequence[str], *, steps: int = _MOST_TYPES
+    ) -> Resolution | None:
         """Return the class of a field of a field."""
         for name in fields:
             if found is None or not found.internal:
                 return None
-            found = self.field(found.name, name)
+            found = self.field(found.name, name, steps=steps)
         return found
 
-    def field(self, owner: str, name: str) -> Resolution | None:
+    def field(self, owner: str, name: str, *, steps: int = _MOST_TYPES) -> Resolution | None:
         """Return the class of a field that a class or one of its bases declares."""
         holder = self.owner(owner, name)
         stated, where = self.fields.get((holder, name), ("", ""))
-        return self.type(where, holder, holder, stated)
+        return self.type(where, holder, holder, stated, steps=steps)
 
     def owner(self, owner: str, name: str) -> str:
         """Return the class, among one and its bases, that declares the type of a field; "" if none does."""

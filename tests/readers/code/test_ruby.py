@@ -227,3 +227,22 @@ def test_names_that_end_in_marks_and_a_bare_new_are_followed():
         ("run", "Order#submit!"),
         ("run", "Order#check?"),
     }
+
+
+def test_a_field_that_is_made_of_itself_ends():
+    project = CodeProject(
+        {
+            "lib/report.rb": """
+                class Report
+                  def read(line)
+                    @suite = @suite.sub(",", "")
+                    @suite.strip
+                    finish
+                  end
+
+                  def finish; end
+                end
+                """
+        }
+    )
+    assert project.references("calls") == {("Report#read", "Report#finish")}

@@ -1,7 +1,6 @@
 """Normalize the edges of a project: each once, from a symbol of its file, with tests marked."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 
 from ragmem.domain.code.code import Edge, EdgeKind, ParsedFile
 from ragmem.domain.code.qualified_names import SEPARATOR
@@ -35,11 +34,11 @@ def edges_by_file(
         if max(len(source), len(edge.target)) > MAX_NAME:
             continue
         if source != edge.source or internal != edge.internal:
-            edge = replace(edge, source=source, internal=internal)  # noqa: PLW2901 - the same edge, corrected
+            edge = Edge(edge.path, source, edge.target, edge.kind, edge.line, internal)  # noqa: PLW2901 - corrected
         kept = found[edge.path]
         kept[edge] = None
         if internal and edge.kind in _COVERS and tests[source] and not tests[edge.target]:
-            kept[replace(edge, kind=EdgeKind.TESTS)] = None
+            kept[Edge(edge.path, source, edge.target, EdgeKind.TESTS, edge.line, internal)] = None
     return {path: sorted(kept, key=_order) for path, kept in found.items()}
 
 

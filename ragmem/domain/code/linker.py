@@ -88,6 +88,7 @@ class _Linker:
         for file in self.files:
             self.names.adopt(file)
         inherits = {file.path: list(self._inherits(file)) for file in self.files}
+        self.names.settle()
         for file in self.files:
             used = [*inherits[file.path], *self._calls(file)]
             yield from used

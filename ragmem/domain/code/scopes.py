@@ -78,6 +78,9 @@ class Names:
         """Name -> methods with that name."""
         self.files: dict[str, FileNames] = {}
         self._scopes: dict[tuple[str, str], tuple[str, ...]] = {}
+        self._meanings: dict[tuple[str, str, str], Resolution | None] = {}
+        self._imported: dict[tuple[str, str], Resolution | None] = {}
+        self._is_settled = False
         for file in files:
             self._add(file)
         self.namespaces = self._namespaces()
@@ -140,7 +143,18 @@ class Names:
 
     def lookup(self, path: str, symbol: str, name: str) -> Resolution | None:
         """Resolve a bare name within a symbol of a file."""
-        names = self.files[path]
+        if not self._is_settled:
+            return self._lookup(path, symbol, name)
+        key = path, symbol, name
+        if key not in self._meanings:
+            self._meanings[key] = self._lookup(path, symbol, name)
+        return self._meanings[key]
+
+    def settle(self) -> None:
+        """Keep what each name means from now on, because imports, members and bases are complete."""
+        self._is_settled = True
+
+    def _lookup(self, path: str, symbol: str, name: str) -> Resolution | None:
         key = path, symbol
         if (scopes := self._scopes.get(key)) is None:
             scopes = self._scopes[key] = tuple(dict.fromkeys(self.scopes(path, symbol)))
@@ -153,6 +167,14 @@ class Names:
                 return Resolution(found)
             elif self.rules.nested and scope and (inner := self.join(scope, name)) in self.namespaces:
                 return Resolution(inner)
+        if not self._is_settled:
+            return self._imported_name(path, name)
+        if (path, name) not in self._imported:
+            self._imported[path, name] = self._imported_name(path, name)
+        return self._imported[path, name]
+
+    def _imported_name(self, path: str, name: str) -> Resolution | None:
+        names = self.files[path]
         if name in names.local:
             return self.resolve_import(names.local[name])
         for place in names.everything:
@@ -181,7 +203,8 @@ class Names:
         """Resolve a member of a class, of its bases, of a namespace or of a module."""
         if found := self.members.get(owner, {}).get(name):
             return Resolution(found)
-        waiting, seen = [owner], {owner}
+        leads_on = owner in self.bases or owner in self.exports or owner in self.all_of
+        waiting, seen = [owner] if leads_on else [], {owner}
         while waiting and len(seen) < _MOST_STEPS:
             at = waiting.pop(0)
             if found := self.members.get(at, {}).get(name):

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from ragmem.domain.secrets.values import Secret
-from ragmem.domain.secrets.words import words_of
+from ragmem.domain.secrets.words import word_set, words_of
 from ragmem.patterns import lazy
 
 MIN_WORDS = 12
@@ -28,6 +28,8 @@ def _seeds() -> frozenset[bytes]:
 def find_seed_phrases(small: bytes) -> Iterator[Secret]:
     """Yield each run of twelve or more words of the BIP-39 list."""
     seeds = _seeds()
+    if len(seeds & word_set(small)) < MIN_DIFFERENT:
+        return
     if b"\1" * MIN_WORDS not in bytes(map(seeds.__contains__, words_of(small))):
         return
     row: list[re.Match[bytes]] = []

@@ -62,16 +62,18 @@ def type_stated(syntax: Syntax, stated: str, value: str) -> str:
     """Return the type of a declaration by its type or value; `name()` for the result of a call."""
     if stated and (bare := bare_type(stated)) not in _INFERRED:
         return bare
-    if made := _MAKING.match(value):
+    # The words that a pattern needs are found faster than the pattern.
+    if "new" in value and (made := _MAKING.match(value)):
         return dotted_name(made[1])
-    if shared := _SHARED.match(value):
+    if "make_" in value and (shared := _SHARED.match(value)):
         return bare_type(shared[1])
-    if (built := _BUILDING.match(value)) and built[2] in syntax.constructors:
+    if syntax.constructors and (built := _BUILDING.match(value)) and built[2] in syntax.constructors:
         return dotted_name(built[1])
-    called = _CALLING.match(value)
+    called = "(" in value and _CALLING.match(value)
     return f"{receiver_of(syntax, called[1])}()" if called else ""
 
 
+@lru_cache(maxsize=MOST_KEPT)
 def receiver_of(syntax: Syntax, text: str) -> str:
     """Return the receiver of a call: names joined by dots, with `@self` for the object itself.
 
@@ -87,6 +89,15 @@ def receiver_of(syntax: Syntax, text: str) -> str:
     if called and "." not in bare[called.end(1) :]:
         return f"={receiver_of(syntax, called[1])}()"
     return "?"
+
+
+@lru_cache(maxsize=MOST_KEPT)
+def call_of(syntax: Syntax, callee: str, receiver: str | None, *, whole: bool) -> tuple[str, str]:
+    """Return the receiver of a call, "" without one, and its name; `whole`: the callee is the name."""
+    name = callee if whole else dotted_name(bare_type(callee))
+    if receiver is None and "." in name:
+        receiver, _, name = name.rpartition(".")
+    return "" if receiver is None else receiver_of(syntax, receiver), name
 
 
 def _resolve_self(syntax: Syntax, path: str) -> str:

@@ -1,5 +1,6 @@
 """Extract the definitions and references of a file of code with the query of its language."""
 
+from itertools import accumulate
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -72,15 +73,19 @@ class _Reader:
     def read(self, found: ParseResult) -> ParsedFile:
         module = self.namespace.module
         stack = [Scope(len(self.lines) * 10**9, self.namespace.prefix, module, self.namespace.prefix)]
+        # Bytes up to the end of each line, without the line breaks: counting is faster than asking each node.
+        line, sizes = 0, list(accumulate(map(len, self.references.source.split(b"\n"))))
         for start, _, _, _, main, node, captures in self._sort_events(found.matches):
             while start >= stack[-1].end:
                 stack.pop()
+            while start > sizes[line] + line:
+                line += 1
             if main == "package":
                 self._package(captures, stack[0])
             elif main in _OPENS:
                 self._open(main, node, captures, stack)
             else:
-                self.references.refer(main, node, captures, stack)
+                self.references.refer(main, node, captures, line + 1, stack)
         described = min((item.line - 1 for item in self.symbols), default=-1)
         said = purpose(self.comments, found.first_code, described) or self._list_definitions()
         name = PurePosixPath(self.path).name
@@ -93,17 +98,17 @@ class _Reader:
     def _sort_events(self, matches: "list[Captures]") -> "list[_Event]":
         referring: list[_Event] = []
         opening: dict[tuple[int, int, int], _Event] = {}
-        comments = []
+        comments: list[Node] = []
+        ranks = _RANK
         for number, captures in enumerate(matches):
             for main in captures:
-                if main in _RANK:
+                if (rank := ranks.get(main)) is not None:
                     break
             else:
-                nodes = captures.get("comment", ())
-                comments += [self._comment(node) for node in nodes if self._is_alone(node)]
+                comments += [node for node in captures.get("comment", ()) if self._is_alone(node)]
                 continue
             node = captures[main][0]
-            start, end, rank = node.start_byte, node.end_byte, _RANK[main]
+            start, end = node.start_byte, node.end_byte
             if main not in _OPENS:
                 referring.append((start, -end, rank, number, main, node, captures))
                 continue
@@ -112,7 +117,7 @@ class _Reader:
             _, _, best, place, *_ = opening.get(key, (0, 0, len(_RANK), number))
             if rank < best:
                 opening[key] = (start, -end, rank, place, main, node, captures)
-        self.comments = join_comments(comments)
+        self.comments = join_comments(map(self._comment, comments))
         self.ends = {comment.last: comment for comment in self.comments}
         for start, _, _, _, main, _, captures in opening.values():
             if main in _KINDS:
@@ -186,16 +191,21 @@ class _Reader:
         joint = "." if captures.get("static") else joint
         qualified = f"{prefix}{joint}{name}" if prefix else name
         first = self._first_line(node, captures)
-        head = "\n".join(self.lines[self._top(first) : captures["name"][0].start_point.row + 1])
         last = node.end_point.row + (1 if node.end_point.column else 0)
         doc = doc_before(first, self.ends, self.lines)
-        is_test = self.in_tests or main == "test" or self.syntax.is_test(name, kind, head)
+        is_test = (
+            self.in_tests or main == "test" or self.syntax.is_test(name, kind, self._head(first, captures))
+        )
         self.symbols.append(Symbol(qualified, name, kind, first + 1, last, doc=doc, is_test=is_test))
         # Tests are not called by their names.
         self.facts.members.append([prefix, "" if main == "test" else name, qualified])
         if kind is not SymbolKind.CONSTANT:
             holder = prefix if owner else qualified if kind in OWNING else around.type_owner
             stack.append(Scope(node.end_byte, qualified, qualified, qualified, holder, kind))
+
+    def _head(self, first: int, captures: "Captures") -> str:
+        """Return the lines from the attributes of a definition to its name."""
+        return "\n".join(self.lines[self._top(first) : captures["name"][0].start_point.row + 1])
 
     def _first_line(self, node: "Node", captures: "Captures") -> int:
         """Return the line (from 0) where a definition begins, or that of its name if it is earlier."""

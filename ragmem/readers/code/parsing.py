@@ -2,6 +2,7 @@
 
 import functools
 import importlib
+import itertools
 import time
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -23,6 +24,8 @@ LONGEST_SECONDS = 5.0
 """CPU time; the largest files that people write take a fifth of this."""
 _PIECE = 4_096
 """Bytes that the parser takes at once; no text of one piece is slow."""
+_STEPS = 16
+"""Steps of the parser between two looks at the clock, which is slow; it takes 10,000 a second or more."""
 _ERRORS = "(ERROR) @error (MISSING) @error"
 _MOST_MATCHES = 128
 """Matches that the query keeps open at once; its time grows with their square."""
@@ -95,10 +98,11 @@ def _parse(parser: "Parser", source: bytes) -> "Tree":
     if len(source) < _PIECE:
         return parser.parse(source)
     until = time.thread_time() + LONGEST_SECONDS
+    steps = itertools.count(1)
     try:
         return parser.parse(
             lambda offset, _: source[offset : offset + _PIECE],
-            progress_callback=lambda *_: time.thread_time() > until,
+            progress_callback=lambda *_: not next(steps) % _STEPS and time.thread_time() > until,
         )
     except ValueError:
         parser.reset()

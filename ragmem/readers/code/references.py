@@ -4,7 +4,7 @@ import re
 from typing import TYPE_CHECKING
 
 from ragmem.domain.code.code import SymbolKind
-from ragmem.readers.code.expressions import bare_type, dotted_name, receiver_of, type_stated
+from ragmem.readers.code.expressions import bare_type, call_of, dotted_name, receiver_of, type_stated
 from ragmem.readers.code.scopes import OWNING, Facts, Scope
 from ragmem.readers.code.syntax import Syntax
 
@@ -29,6 +29,8 @@ class References:
 
     def __init__(self, source: bytes, syntax: Syntax, facts: Facts) -> None:
         self.source = source
+        # One byte is one character in most files, and a text is sliced faster than it is decoded.
+        self.ascii = source.decode() if source.isascii() else ""
         self.syntax = syntax
         self.facts = facts
         self.heads: set[int] = set()
@@ -36,13 +38,16 @@ class References:
 
     def text(self, node: "Node", most: int = _LONGEST_TEXT) -> str:
         """Return the first `most` bytes of a node's source text."""
-        start, end = node.start_byte, node.end_byte
-        return self.source[start : end if end - start < most else start + most].decode("utf-8", "replace")
+        start = node.start_byte
+        end = min(node.end_byte, start + most)
+        return self.ascii[start:end] if self.ascii else self.source[start:end].decode("utf-8", "replace")
 
-    def refer(self, main: str, node: "Node", captures: "Captures", stack: list[Scope]) -> None:
-        """Record the references of a match within the scopes of `stack`, the innermost last."""
-        line = node.start_point.row + 1
-        if main == "import":
+    def refer(self, main: str, node: "Node", captures: "Captures", line: int, stack: list[Scope]) -> None:
+        """Record the references of a match on a line within the scopes of `stack`, the innermost last."""
+        if main == "call":
+            if node.start_byte not in self.tests:
+                self._call(captures, line, stack)
+        elif main == "import":
             if stack[-1].kind in OWNING:
                 return  # C++ takes over names of a base in this way
             within = next((scope.prefix for scope in reversed(stack) if scope.kind is SymbolKind.MODULE), "")
@@ -59,10 +64,8 @@ class References:
                 self.facts.returns.append([holder.symbol, bare_type(self.text(node))])
         elif main == "tokens":
             self._tokens(node, line, stack)
-        elif main != "call":
+        else:
             self._variable(main, node, captures, stack)
-        elif node.start_byte not in self.tests:
-            self._call(captures, line, stack)
 
     def _tokens(self, node: "Node", line: int, stack: list[Scope]) -> None:
         """Record the calls in the arguments of a macro, which no grammar parses."""
@@ -82,42 +85,43 @@ class References:
             self._note(on, name, line, stack)
 
     def _variable(self, main: str, node: "Node", captures: "Captures", stack: list[Scope]) -> None:
-        stated = self.text(captures["type"][0]) if captures.get("type") else ""
-        value = self.text(captures["value"][0]) if captures.get("value") else ""
+        around = stack[-1]
+        if not around.type_owner if main == "field" else around.kind in OWNING:
+            return  # the latter is the parameter of a method that is only declared
+        stated = self.text(captures["type"][0]) if "type" in captures else ""
+        value = self.text(captures["value"][0]) if "value" in captures else ""
         declared = type_stated(self.syntax, stated, value)
         if declared in self.syntax.loaders:
             return  # what is loaded is an import
-        is_head = node.start_byte in self.heads
         name = self.text(node, _LONGEST_NAME).lstrip("@#$")
-        around = stack[-1]
         if main == "field":
-            if around.type_owner and declared:
+            if declared:
                 self.facts.fields.append([around.type_owner, name, declared])
-        elif around.kind in OWNING:
-            return  # the parameter of a method that is only declared
-        elif declared or (len(stack) > 1 and not is_head):
+        elif declared or (len(stack) > 1 and node.start_byte not in self.heads):
             names = around.names
             names[name] = names.get(name) or declared
 
     def _call(self, captures: "Captures", line: int, stack: list[Scope]) -> None:
         callee = captures["callee"][0]
-        name = self.text(callee)
-        if not (callee.type == "identifier" and name.endswith(("!", "?"))):  # Ruby ends names so
-            name = dotted_name(bare_type(name))
-        receiver = ""
-        if captures.get("receiver"):
+        if callee.start_byte in self.heads:
+            return
+        written = None
+        if "receiver" in captures:
             on = captures["receiver"][0]
-            long = on.end_byte - on.start_byte > _LONGEST_RECEIVER
-            receiver = "?" if long else receiver_of(self.syntax, self.text(on))
-        elif "." in name:
-            receiver, _, name = name.rpartition(".")
-            receiver = receiver_of(self.syntax, receiver)
-        if name and name not in self.syntax.selves and callee.start_byte not in self.heads:
+            written = self.text(on) if on.end_byte - on.start_byte <= _LONGEST_RECEIVER else "?"
+        text = self.text(callee)
+        whole = text.endswith(("!", "?")) and callee.type == "identifier"  # Ruby ends names so
+        receiver, name = call_of(self.syntax, text, written, whole=whole)
+        if name and name not in self.syntax.selves:
             self._note(receiver, name, line, stack)
 
     def _note(self, receiver: str, name: str, line: int, stack: list[Scope]) -> None:
         first = (receiver or name).partition(".")[0]
-        declared = next((scope.names[first] or "?" for scope in reversed(stack) if first in scope.names), "")
+        declared = ""
+        for scope in reversed(stack):
+            if first in scope.names:
+                declared = scope.names[first] or "?"
+                break
         if declared and not receiver:
             return  # a variable is called; what it holds is not stated
         around = stack[-1]

@@ -33,8 +33,14 @@ def refusal(path: str, text: str) -> str:
         return "minified"
     if _is_too_deep(text):
         return f"brackets lie more than {DEEPEST:,} deep in each other"
-    head = "\n".join(line for line in text[:_HEAD].splitlines() if _COMMENTED.match(line))
-    return "generated" if _GENERATED.search(head) else ""
+    return "generated" if _is_generated(text[:_HEAD]) else ""
+
+
+def _is_generated(head: str) -> bool:
+    """Tell whether a comment says so; a match lies within one line, and most files have none."""
+    return _GENERATED.search(head) is not None and any(
+        _COMMENTED.match(line) and _GENERATED.search(line) for line in head.splitlines()
+    )
 
 
 def _is_too_deep(text: str) -> bool:

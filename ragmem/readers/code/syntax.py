@@ -48,9 +48,9 @@ def path_namespace(path: str) -> Namespace:
     return Namespace(path, "")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Syntax:
-    """One language.
+    """One language, which is equal to itself alone, so that it is hashed fast.
 
     `package` is the installed grammar, `entry` its function. `namespace` derives the names from the path, and
     `imports` parses the text of an import. `is_test` judges a definition by its name, its kind and the lines

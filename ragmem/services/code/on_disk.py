@@ -150,7 +150,7 @@ def _clean_sentences(text: str, sentences: Iterable[str], redactor: Redactor) ->
     if not distinct:
         return {}
     secrets = secrets_in(text, redactor)
-    comments = "\n".join(_COMMENT_LINE.findall(text))
+    comments = "\n".join(_comment_lines(text))
     # One search for all takes a tenth of the time. A pattern of the user may need the end of its text.
     if not redactor.extra and not redactor.find(_APART.join((comments, *distinct))):
         return {sentence: without_parts(sentence, secrets) for sentence in distinct}
@@ -161,7 +161,18 @@ def _clean_sentences(text: str, sentences: Iterable[str], redactor: Redactor) ->
 _APART = "\n\1\n"
 """Separator of texts that are searched together; no secret spans it but a key or a private block."""
 
-_COMMENT_LINE = re.compile(r"^[ \t]*(?://[/!]?|#+|\*(?!/)|--|;+)[ \t]?(.*)", re.MULTILINE)
+_COMMENT = re.compile(r"(?://[/!]?|#+|\*(?!/)|--|;+)[ \t]?(.*)")
+
+
+def _comment_lines(text: str) -> Iterator[str]:
+    """Yield the lines of comments without their marks; most other lines are told by their first letter."""
+    for line in text.split("\n"):
+        bare = line.lstrip(" \t")
+        if bare[:1] in _COMMENT_MARKS and (found := _COMMENT.match(bare)):
+            yield found[1]
+
+
+_COMMENT_MARKS = frozenset("/#*-;")
 
 _WORD = re.compile(r"\w+")
 _NAME = re.compile(r"[\w.:$#@<>*/-]*")

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ragmem.domain.code.mentions import Mention, is_distinctive
-from ragmem.domain.code.qualified_names import ends_with
+from ragmem.domain.code.qualified_names import ends_with, is_constructor
 
 _ITSELF = ("self.", "this.", "cls.")
 SURE_PARTS = 3
@@ -107,9 +107,17 @@ def needs_context(mention: Mention, candidates: Sequence[ProjectSymbol]) -> bool
 
 
 def candidates_of(mention: Mention, names: Names, *, own: bool) -> list[ProjectSymbol]:
-    """Return the symbols that a name may refer to; symbols of tests only if there are no others."""
+    """Return the symbols that a name may refer to; symbols of tests only if there are no others.
+
+    The name of a class means the class, not its constructor of the same name.
+    """
     found = _candidates(mention.text, names, own=own)
-    return [one for one in found if not (mention.is_word and one.is_test)]
+    return [
+        one
+        for one in found
+        if not (mention.is_word and one.is_test)
+        and not (one.is_method and any(is_constructor(one.qualified, other.qualified) for other in found))
+    ]
 
 
 def _candidates(name: str, names: Names, *, own: bool) -> list[ProjectSymbol]:

@@ -22,6 +22,18 @@ def inside(name: str, outer: str) -> str:
     return name[found.end() :] if found else name
 
 
+def is_constructor(name: str, owner: str) -> bool:
+    """Tell whether a qualified name is that of a class's constructor; calls of it name the class.
+
+    Not so in Python, where both have edges of their own.
+    """
+    return is_within(name, owner) and parts_of(inside(name, owner)) in (
+        [parts_of(owner)[-1]],
+        ["constructor"],
+        ["initialize"],
+    )
+
+
 def ends_with(name: str, end: list[str]) -> bool:
     """Tell whether a qualified name ends with these parts (at least one)."""
     return name.endswith(end[-1]) and end[0] in name and parts_of(name)[-len(end) :] == end

@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from heapq import nsmallest
 
 from ragmem.domain.code.code import SymbolKind
-from ragmem.domain.code.qualified_names import is_within, parts_of
+from ragmem.domain.code.qualified_names import is_constructor, is_within, parts_of
 from ragmem.errors import NotFoundError, UsageError
 from ragmem.storage.code.code import SymbolMatch, SymbolPlace
 from ragmem.storage.code.overview import names
@@ -24,7 +24,8 @@ _HOLDING = frozenset({SymbolKind.CLASS, SymbolKind.INTERFACE})
 class Target:
     """A symbol, or (`is_file`) files with all their definitions.
 
-    `symbols` are the named one and all symbols within it: a class has its methods. `former` is the given path
+    `symbols` are the named one and all symbols within it: a class has its methods, a constructor its class.
+    `former` is the given path
     if the file has another one now.
     """
 
@@ -78,7 +79,7 @@ def target_of(catalog: Catalog, project: str, name: str) -> Target:
         if len(found.paths) > 1:
             raise _ambiguous(name, "files", found.paths)
         return _file(catalog, project, name, found)
-    chosen = _without_tests(found)
+    chosen = _without_constructors(_without_tests(found))
     qualified = list(dict.fromkeys(one.symbol.qualified for one in chosen))
     if len(qualified) > 1:
         raise _ambiguous(name, "symbols", qualified)
@@ -86,11 +87,15 @@ def target_of(catalog: Catalog, project: str, name: str) -> Target:
         return _file(catalog, project, name, found)
     paths = tuple(dict.fromkeys(one.path for one in chosen))
     inside = list(chosen)
+    beside = catalog.code.symbols(project, paths)
     if chosen[0].symbol.kind in _HOLDING:
+        inside += [one for one in beside if is_within(one.symbol.qualified, qualified[0])]
+    else:
+        # Whoever calls a constructor names its class.
         inside += [
             one
-            for one in catalog.code.symbols(project, paths)
-            if is_within(one.symbol.qualified, qualified[0])
+            for one in beside
+            if one.symbol.kind in _HOLDING and is_constructor(qualified[0], one.symbol.qualified)
         ]
     return Target(project, name, tuple(inside), paths, is_file=False)
 
@@ -105,6 +110,12 @@ def _without_tests(found: SymbolMatch) -> list[SymbolPlace]:
     """Return the symbols outside of tests, else all; modules only if there is nothing else."""
     symbols = [one for one in found.symbols if not one.symbol.is_test] or list(found.symbols)
     return [one for one in symbols if one.symbol.kind is not SymbolKind.MODULE] or symbols
+
+
+def _without_constructors(symbols: list[SymbolPlace]) -> list[SymbolPlace]:
+    """Leave out the constructors of classes that are there, because a class means its methods as well."""
+    classes = [one.symbol.qualified for one in symbols if one.symbol.kind in _HOLDING]
+    return [one for one in symbols if not any(is_constructor(one.symbol.qualified, name) for name in classes)]
 
 
 def _ambiguous(name: str, what: str, candidates: Iterable[str]) -> UsageError:

@@ -77,6 +77,10 @@ KNOWN = {
     "fixture": [ProjectSymbol("tests.test_config.fixture", "tests/test_config.py", is_test=True)],
     "Worker": [ProjectSymbol("app.worker.Worker", "src/app/worker.py")],
     "worker": [ProjectSymbol("app.worker", "src/app/worker.py", is_module=True)],
+    "NameAllocator": [
+        ProjectSymbol("com.acme.NameAllocator", "src/NameAllocator.java"),
+        ProjectSymbol("com.acme.NameAllocator.NameAllocator", "src/NameAllocator.java", is_method=True),
+    ],
     "load": [
         ProjectSymbol("app.config.load", "src/app/config.py"),
         ProjectSymbol("tests.test_config.load", "tests/test_config.py", is_test=True),
@@ -120,6 +124,7 @@ def symbols(text, *, own=True):
         ("`Worker` hangs in run()", {"app.worker.Worker", "app.worker.Worker.run"}),
         ("run() of src/app/server.py and worker.py", set()),
         ("load() fails", {"app.config.load"}),
+        ("NameAllocator is slow", {"com.acme.NameAllocator"}),
     ],
 )
 def test_a_name_means_the_one_symbol_that_it_can_mean(text, found):

@@ -402,6 +402,22 @@ def test_a_name_that_nothing_or_several_have_is_refused_with_what_is_near(comman
     assert hint in done.stderr
 
 
+def test_a_class_is_told_from_its_constructor_which_is_called_by_its_name(memory, repository):
+    (repository / "Kiln.java").write_text(
+        "package acme;\nclass Kiln {\n  Kiln(int heat) {}\n  void fire() {}\n}\n"
+        "class Potter {\n  void work() { new Kiln(3); }\n}\n"
+    )
+    (repository / "kiln.ts").write_text(
+        "export class Oven {\n  constructor() {}\n}\nexport function bake() { return new Oven() }\n"
+    )
+    memory.code.ingest(repository)
+    kiln = memory.code.impact("Kiln")
+    assert kiln.target.name == "acme.Kiln"
+    assert "acme.Potter.work" in reached(kiln.reached)
+    assert "acme.Potter.work" in reached(memory.code.impact("acme.Kiln.Kiln").reached)
+    assert "kiln.bake" in reached(memory.code.impact("Oven.constructor").reached)
+
+
 def test_who_takes_one_name_of_a_module_does_not_depend_on_all_that_it_imports(memory, repository):
     for name, text in (
         ("api", "from app.config import load\n\n\ndef parse():\n    pass\n"),

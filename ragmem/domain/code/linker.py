@@ -52,6 +52,7 @@ _COMMON = frozenset(
     """.lower().split()
 )
 """Method names that are too common to identify a class."""
+_FUNCTIONS = (SymbolKind.FUNCTION, SymbolKind.METHOD)
 _MIN_UNIQUE_CHARS = 6
 """Shortest method name in characters that identifies a class."""
 
@@ -184,6 +185,10 @@ class _Linker:
             if found.internal and found.name not in self.names.kinds:
                 continue
             yield self._edge(file, symbol, found, EdgeKind.CALLS, line)
+        for symbol, receiver, name, line, declared, owner in file.facts.get("passed", ()):
+            found, _ = self._callee(file.path, symbol, (receiver, name), declared, owner)
+            if found and self.names.kinds.get(found.name) in _FUNCTIONS:
+                yield self._edge(file, symbol, found, EdgeKind.CALLS, line)
 
     def _callee(
         self, path: str, symbol: str, call: tuple[str, str], declared: str, owner: str
@@ -220,7 +225,9 @@ class _Linker:
         if on.internal:
             on = self._default_export(on)
             found_there = names.member(on.name, name)
-            is_made = self.family == "ruby" and name == "new" and names.is_class(on.name)
+            # Ruby's `new`, and the variants of Rust's enumerations
+            makes = name == "new" if self.family == "ruby" else self.family == "rust" and name[:1].isupper()
+            is_made = makes and names.is_class(on.name)
             return (on if found_there is None and is_made else found_there), True
         outside = f"{on.name}{names.rules.separator}{name}"
         return (Resolution(outside, internal=False) if by_name else None), True

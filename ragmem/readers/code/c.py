@@ -83,7 +83,12 @@ def _functions(names: str, declarators: tuple[str, ...]) -> str:
     )
 
 
-_C_QUERY = _COMMON + _functions("(identifier)", _DECLARATORS)
+_GIVEN = """
+(argument_list [(identifier) @callee (pointer_expression argument: (identifier) @callee)] @passed)
+(initializer_list (identifier) @callee @passed)
+(initializer_pair value: (identifier) @callee @passed)
+"""
+_C_QUERY = _COMMON + _GIVEN + _functions("(identifier)", _DECLARATORS)
 _CPP_NAMES = (
     "[(identifier) (field_identifier) (qualified_identifier) (destructor_name) (operator_name)"
     " (template_function)]"

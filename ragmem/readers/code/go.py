@@ -41,6 +41,12 @@ _QUERY = """
 (call_expression
   function: (selector_expression operand: (_) @receiver field: (field_identifier) @callee)) @call
 (composite_literal type: [(type_identifier) (qualified_type)] @callee) @call
+(argument_list (identifier) @callee @passed)
+(argument_list
+  (selector_expression operand: (identifier) @receiver field: (field_identifier) @callee) @passed)
+(keyed_element value: (literal_element (identifier) @callee @passed))
+(keyed_element value: (literal_element
+  (selector_expression operand: (identifier) @receiver field: (field_identifier) @callee) @passed))
 (function_declaration result: [(type_identifier) (pointer_type) (qualified_type)] @returns)
 (function_declaration result: (parameter_list . (parameter_declaration type: (_) @returns)))
 (method_declaration result: [(type_identifier) (pointer_type) (qualified_type)] @returns)

@@ -39,6 +39,9 @@ _COMMON = """
 (call_expression function: (member_expression object: (_) @receiver
   property: [(property_identifier) (private_property_identifier)] @callee)) @call
 (new_expression constructor: [(identifier) (member_expression)] @callee) @call
+(arguments (identifier) @callee @passed)
+(arguments (member_expression object: (this) @receiver property: (property_identifier) @callee) @passed)
+(pair value: (identifier) @callee @passed)
 
 (variable_declarator name: (identifier) @variable value: (_)? @value)
 (assignment_expression left: (member_expression object: (this) property: (property_identifier) @field)
@@ -62,8 +65,16 @@ _COMMON = """
 (call_expression function: (import) arguments: (arguments . (string))) @import
 """
 
+_JSX = """
+([(jsx_opening_element name: [(identifier) (member_expression)] @callee)
+  (jsx_self_closing_element name: [(identifier) (member_expression)] @callee)] @call
+  (#match? @callee "^[A-Z]|[.]"))
+(jsx_attribute (jsx_expression (identifier) @callee @passed))
+"""
+
 _JAVASCRIPT = (
     _COMMON
+    + _JSX
     + """
 (class_declaration name: (identifier) @name) @class
 (class name: (identifier) @name) @class
@@ -184,4 +195,4 @@ def _syntax(package: str, entry: str, query: str) -> Syntax:
 
 JAVASCRIPT = _syntax("tree_sitter_javascript", "language", _JAVASCRIPT)
 TYPESCRIPT = _syntax("tree_sitter_typescript", "language_typescript", _TYPESCRIPT)
-TSX = _syntax("tree_sitter_typescript", "language_tsx", _TYPESCRIPT)
+TSX = _syntax("tree_sitter_typescript", "language_tsx", _TYPESCRIPT + _JSX)

@@ -33,7 +33,7 @@ _KINDS = {
     "test": SymbolKind.FUNCTION,
 }
 _OPENING = (*_KINDS, "namespace", "implementation", "scope")
-_REFERRING = ("variable", "field", "returns", "base", "import", "call", "tokens")
+_REFERRING = ("variable", "field", "returns", "base", "import", "call", "passed", "tokens")
 _RANK = {name: rank for rank, name in enumerate(("package", *_OPENING, *_REFERRING))}
 _OPENS = frozenset(_OPENING)
 _LONGEST_NAME = 120

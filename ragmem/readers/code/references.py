@@ -1,7 +1,7 @@
 """The references of the code within a definition: calls, bases, types of variables, imports."""
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ragmem.domain.code.code import SymbolKind
 from ragmem.readers.code.expressions import bare_type, call_of, dotted_name, receiver_of, type_stated
@@ -44,9 +44,9 @@ class References:
 
     def refer(self, main: str, node: "Node", captures: "Captures", line: int, stack: list[Scope]) -> None:
         """Record the references of a match on a line within the scopes of `stack`, the innermost last."""
-        if main == "call":
+        if main in {"call", "passed"}:
             if node.start_byte not in self.tests:
-                self._call(captures, line, stack)
+                self._call(captures, stack, self.facts.calls if main == "call" else self.facts.passed)
         elif main == "import":
             if stack[-1].kind in OWNING:
                 return  # C++ takes over names of a base in this way
@@ -82,7 +82,7 @@ class References:
             called = f"{on}.{name}" if on and on != "?" and not on.startswith("=") else name
             called = "" if on.startswith(("=", "?")) else called
             before = found if called else None
-            self._note(on, name, line, stack)
+            self._note(on, name, line, stack, self.facts.calls)
 
     def _variable(self, main: str, node: "Node", captures: "Captures", stack: list[Scope]) -> None:
         around = stack[-1]
@@ -101,7 +101,7 @@ class References:
             names = around.names
             names[name] = names.get(name) or declared
 
-    def _call(self, captures: "Captures", line: int, stack: list[Scope]) -> None:
+    def _call(self, captures: "Captures", stack: list[Scope], rows: list[list[Any]]) -> None:
         callee = captures["callee"][0]
         if callee.start_byte in self.heads:
             return
@@ -113,9 +113,9 @@ class References:
         whole = text.endswith(("!", "?")) and callee.type == "identifier"  # Ruby ends names so
         receiver, name = call_of(self.syntax, text, written, whole=whole)
         if name and name not in self.syntax.selves:
-            self._note(receiver, name, line, stack)
+            self._note(receiver, name, callee.start_point.row + 1, stack, rows)
 
-    def _note(self, receiver: str, name: str, line: int, stack: list[Scope]) -> None:
+    def _note(self, receiver: str, name: str, line: int, stack: list[Scope], rows: list[list[Any]]) -> None:
         first = (receiver or name).partition(".")[0]
         declared = ""
         for scope in reversed(stack):
@@ -125,4 +125,4 @@ class References:
         if declared and not receiver:
             return  # a variable is called; what it holds is not stated
         around = stack[-1]
-        self.facts.calls.append([around.symbol, receiver, name, line, declared, around.type_owner])
+        rows.append([around.symbol, receiver, name, line, declared, around.type_owner])

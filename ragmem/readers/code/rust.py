@@ -38,6 +38,8 @@ _QUERY = """
 (call_expression function: (generic_function function: [(identifier) (scoped_identifier)] @callee)) @call
 (call_expression function: (field_expression value: (_) @receiver field: (field_identifier) @callee)) @call
 (struct_expression name: [(type_identifier) (scoped_type_identifier)] @callee) @call
+(arguments (scoped_identifier) @callee @passed)
+(field_initializer value: (scoped_identifier) @callee @passed)
 (macro_invocation macro: [(identifier) (scoped_identifier)] @callee) @call
 (macro_invocation (token_tree) @tokens)
 (function_item return_type: (_) @returns)

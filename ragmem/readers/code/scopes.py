@@ -31,6 +31,7 @@ class Facts:
     imports: list[list[Any]] = field(default_factory=list)
     members: list[list[str]] = field(default_factory=list)
     calls: list[list[Any]] = field(default_factory=list)
+    passed: list[list[Any]] = field(default_factory=list)
     bases: list[list[Any]] = field(default_factory=list)
     fields: list[list[str]] = field(default_factory=list)
     returns: list[list[str]] = field(default_factory=list)

@@ -10,6 +10,7 @@ Names of captures, all found by their position in the file:
 - `scope`: a function without a name, which has its own variables.
 - `base`: a base of the definition around it.
 - `call`: a call of `callee`, maybe on a `receiver`; `tokens`: text that is searched for calls.
+- `passed`: `callee` is not called but given away; it counts if it is a function.
 - `variable`, `field`: a name that hides others of the file, with a `type`, or a `value` that implies one.
 - `returns`: the return type of the function around it.
 - `import`: an import, whose text the language's own function parses.

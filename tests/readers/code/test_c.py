@@ -241,3 +241,26 @@ def test_includes_of_cpp_and_bases_lead_to_what_they_mean(cpp_project):
         "test/login_test.cc",
         "test/login_test.cc::LetsUsersIn",
     ]
+
+
+def test_a_function_that_is_given_away_is_used():
+    project = CodeProject(
+        {
+            "src/list.c": """
+                static int by_name(const void *a, const void *b) { return 0; }
+                static void open_list(void) {}
+                static void close_list(void) {}
+                static int size(void) { return 0; }
+
+                struct hooks { void (*open)(void); void (*close)(void); };
+
+                void sort(void *list, int size) {
+                  struct hooks all = { .open = open_list };
+                  qsort(list, size, 8, by_name);
+                  at_exit(&close_list);
+                }
+                """
+        }
+    )
+    used = {target.rpartition("::")[2] for source, target in project.references("calls") if source == "sort"}
+    assert used == {"by_name", "open_list", "close_list"}

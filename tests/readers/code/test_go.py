@@ -148,3 +148,51 @@ def test_tests_are_those_of_files_for_tests(project):
         "internal/store/repo_test.go",
         "internal/store.TestFind",
     ]
+
+
+def test_a_function_that_is_given_away_is_used():
+    project = CodeProject(
+        {
+            "go.mod": "module acme\n",
+            "kiln/kiln.go": """
+                package kiln
+
+                type Oven struct{ fire func() }
+
+                func (o *Oven) Heat() {}
+
+                func light(name string) {}
+
+                func name() {}
+
+                func Build(name string) *Oven {
+                    use(light, name)
+                    return &Oven{fire: cool}
+                }
+
+                func cool() {}
+
+                func use(what any, name string) {}
+                """,
+            "main.go": """
+                package main
+
+                import "acme/kiln"
+
+                func main() {
+                    oven := kiln.Build("x")
+                    run(oven.Heat, kiln.Build)
+                }
+
+                func run(what ...any) {}
+                """,
+        }
+    )
+    assert project.references("calls", path="kiln/kiln.go") == {
+        ("kiln.Build", "kiln.use"),
+        ("kiln.Build", "kiln.light"),
+        ("kiln.Build", "kiln.Oven"),
+        ("kiln.Build", "kiln.cool"),
+    }
+    taken = {target for _, target in project.references("calls", path="main.go")}
+    assert {"kiln.Oven.Heat", "kiln.Build"} <= taken

@@ -165,3 +165,23 @@ def test_tests_are_told_by_their_folder(project):
         "src/test/java/com/acme/auth/LoginTest.java"
     )
     assert not project.tests("src/main/java/com/acme/auth/Login.java")
+
+
+def test_a_call_in_a_chain_is_on_the_line_of_its_own_name():
+    project = CodeProject(
+        {
+            "src/Kiln.java": """
+                package acme;
+                class Kiln {
+                  Kiln heat() { return this; }
+                  Kiln cool() { return this; }
+                  void run() {
+                    this.heat()
+                        .cool();
+                  }
+                }
+                """
+        }
+    )
+    lines = sorted((edge.line, edge.target) for edge in project.edges if edge.source == "acme.Kiln.run")
+    assert lines == [(7, "acme.Kiln.heat"), (8, "acme.Kiln.cool")]

@@ -152,3 +152,47 @@ def test_tests_are_told_by_their_attribute(project):
         "server::login::tests",
         "server::login::tests::lets_users_in",
     ]
+
+
+def test_a_function_that_is_given_away_is_used():
+    project = CodeProject(
+        {
+            "src/lib.rs": """
+                pub struct Code(u8);
+
+                impl Code {
+                    pub fn is_error(&self) -> bool { true }
+                }
+
+                fn path() {}
+
+                pub fn fails(codes: Vec<Code>, found: Option<String>) -> bool {
+                    if let Some(path) = found {
+                        drop(path);
+                    }
+                    codes.iter().any(Code::is_error)
+                }
+                """
+        }
+    )
+    assert project.references("calls") == {("crate::fails", "crate::Code::is_error")}
+
+
+def test_a_variant_of_an_enumeration_is_made_by_its_name():
+    project = CodeProject(
+        {
+            "src/lib.rs": """
+                pub enum Template { Text(String), Empty }
+
+                impl Template {
+                    pub fn parse() -> Template { Template::Text("x".into()) }
+                }
+
+                pub fn wrap(name: String) -> Template { Template::Text(name) }
+                """
+        }
+    )
+    assert project.references("calls") == {
+        ("crate::Template::parse", "crate::Template"),
+        ("crate::wrap", "crate::Template"),
+    }

@@ -229,3 +229,37 @@ def test_what_is_required_in_whatever_place_is_an_import(name):
 def test_a_part_of_what_is_required_is_what_is_called():
     calls = CodeProject(REQUIRING).references("calls")
     assert ("src/whole.go", "src/tools.pack") in calls
+
+
+def test_a_function_that_is_given_away_is_used_as_is_a_component():
+    project = CodeProject(
+        {
+            "src/app.tsx": """
+                import { Button, close } from "./parts"
+
+                function save() {}
+                class Form {
+                  send() { on("done", this.retry) }
+                  retry() {}
+                }
+                export function App(width: number) {
+                  const handlers = { click: save }
+                  on("load", close, width)
+                  return <Button onClick={save}><p>{width}</p></Button>
+                }
+                """,
+            "src/parts.jsx": """
+                export function Button(props) { return <Ui.Frame /> }
+                export function close(width) {}
+                export function width() {}
+                const Ui = { Frame: Button }
+                """,
+        }
+    )
+    assert project.references("calls") == {
+        ("src/app.App", "src/app.save"),
+        ("src/app.App", "src/parts.Button"),
+        ("src/app.App", "src/parts.close"),
+        ("src/app.Form.send", "src/app.Form.retry"),
+        ("src/parts", "src/parts.Button"),
+    }

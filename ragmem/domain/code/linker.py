@@ -171,8 +171,15 @@ class _Linker:
 
     def _calls(self, file: ParsedFile) -> Iterator[Edge]:
         near: frozenset[str] | None = None
-        for symbol, receiver, name, line, declared, owner in file.facts.get("calls", ()):
-            found, is_known = self._callee(file.path, symbol, (receiver, name), declared, owner)
+        rows = file.facts.get("calls", ())
+        callees: dict[int, Resolution] = {}
+        # Backwards, because the call on whose result another one is made comes later.
+        for number in reversed(range(len(rows))):
+            symbol, receiver, name, line, declared, owner = rows[number]
+            if receiver.startswith("#"):
+                found, is_known = self._on_result(callees.get(int(receiver[1:])), name)
+            else:
+                found, is_known = self._callee(file.path, symbol, (receiver, name), declared, owner)
             if found is None and not is_known and receiver:
                 near = near if near is not None else self._candidate_paths(file)
                 found = self._only_method(name, near)
@@ -184,11 +191,18 @@ class _Linker:
             found = self._default_export(found)
             if found.internal and found.name not in self.names.kinds:
                 continue
+            callees[number] = found
             yield self._edge(file, symbol, found, EdgeKind.CALLS, line)
         for symbol, receiver, name, line, declared, owner in file.facts.get("passed", ()):
             found, _ = self._callee(file.path, symbol, (receiver, name), declared, owner)
             if found and self.names.kinds.get(found.name) in _FUNCTIONS:
                 yield self._edge(file, symbol, found, EdgeKind.CALLS, line)
+
+    def _on_result(self, callee: Resolution | None, name: str) -> tuple[Resolution | None, bool]:
+        """Return the method of what a call returns, and whether it is known."""
+        on = self.names.result(callee) if callee else None
+        found = self.names.member(on.name, name) if on and on.internal else None
+        return found, found is not None
 
     def _callee(
         self, path: str, symbol: str, call: tuple[str, str], declared: str, owner: str

@@ -256,7 +256,11 @@ class Names:
             function = self.member(holder.name, name) if holder and holder.internal else None
         else:
             function = self.path(path, symbol, called)
-        if function is None or not function.internal:
+        return self.result(function, steps=steps) if function else None
+
+    def result(self, function: Resolution, *, steps: int = _MOST_TYPES) -> Resolution | None:
+        """Return the class of what a function returns; a class makes its instances."""
+        if not function.internal:
             return None
         if self.is_class(function.name):
             return function

@@ -77,7 +77,8 @@ def type_stated(syntax: Syntax, stated: str, value: str) -> str:
 def receiver_of(syntax: Syntax, text: str) -> str:
     """Return the receiver of a call: names joined by dots, with `@self` for the object itself.
 
-    `=Type` is an object that is created on the spot, `=name()` the result of a call, `?` anything else.
+    `=Type` is an object that is created on the spot, `=name()` the result of a call, `?` anything else. A
+    file's facts have `#7` for the result of the call in the row 7 of them, which comes later.
     """
     bare = text.strip().lstrip("(*&")
     if made := _MAKING.match(bare):

@@ -35,6 +35,8 @@ class References:
         self.facts = facts
         self.heads: set[int] = set()
         self.tests: set[int] = set()
+        self.chained: dict[tuple[int, int], list[Any]] = {}
+        """First and last byte of a call -> the row of the call on its result, which begins as early."""
 
     def text(self, node: "Node", most: int = _LONGEST_TEXT) -> str:
         """Return the first `most` bytes of a node's source text."""
@@ -46,7 +48,7 @@ class References:
         """Record the references of a match on a line within the scopes of `stack`, the innermost last."""
         if main in {"call", "passed"}:
             if node.start_byte not in self.tests:
-                self._call(captures, stack, self.facts.calls if main == "call" else self.facts.passed)
+                self._call(node, captures, stack, self.facts.calls if main == "call" else self.facts.passed)
         elif main == "import":
             if stack[-1].kind in OWNING:
                 return  # C++ takes over names of a base in this way
@@ -82,7 +84,8 @@ class References:
             called = f"{on}.{name}" if on and on != "?" and not on.startswith("=") else name
             called = "" if on.startswith(("=", "?")) else called
             before = found if called else None
-            self._note(on, name, line, stack, self.facts.calls)
+            at = line + text.count("\n", 0, found.start(2))
+            self._note(on, name, at, stack, self.facts.calls)
 
     def _variable(self, main: str, node: "Node", captures: "Captures", stack: list[Scope]) -> None:
         around = stack[-1]
@@ -101,7 +104,7 @@ class References:
             names = around.names
             names[name] = names.get(name) or declared
 
-    def _call(self, captures: "Captures", stack: list[Scope], rows: list[list[Any]]) -> None:
+    def _call(self, node: "Node", captures: "Captures", stack: list[Scope], rows: list[list[Any]]) -> None:
         callee = captures["callee"][0]
         if callee.start_byte in self.heads:
             return
@@ -112,8 +115,16 @@ class References:
         text = self.text(callee)
         whole = text.endswith(("!", "?")) and callee.type == "identifier"  # Ruby ends names so
         receiver, name = call_of(self.syntax, text, written, whole=whole)
-        if name and name not in self.syntax.selves:
-            self._note(receiver, name, callee.start_point.row + 1, stack, rows)
+        if not name or name in self.syntax.selves:
+            return
+        count = len(rows)
+        self._note(receiver, name, callee.start_point.row + 1, stack, rows)
+        if len(rows) > count:
+            if further := self.chained.pop((node.start_byte, node.end_byte), None):
+                further[1] = f"#{count}"
+            if receiver == "?" and "receiver" in captures:
+                on = captures["receiver"][0]
+                self.chained[on.start_byte, on.end_byte] = rows[-1]
 
     def _note(self, receiver: str, name: str, line: int, stack: list[Scope], rows: list[list[Any]]) -> None:
         first = (receiver or name).partition(".")[0]

@@ -185,3 +185,52 @@ def test_a_call_in_a_chain_is_on_the_line_of_its_own_name():
     )
     lines = sorted((edge.line, edge.target) for edge in project.edges if edge.source == "acme.Kiln.run")
     assert lines == [(7, "acme.Kiln.heat"), (8, "acme.Kiln.cool")]
+
+
+def test_a_call_on_the_result_of_a_call_is_found_by_what_that_returns():
+    project = CodeProject(
+        {
+            "src/Kiln.java": """
+                package acme;
+                class Kiln {
+                  static Builder builder(String name) { return new Builder(); }
+                  static class Builder {
+                    Builder add(int heat) { return this; }
+                    Kiln build() { return new Kiln(); }
+                    Stream stream() { return null; }
+                  }
+                  void add(int heat) {}
+                  void fire() {}
+                }
+                """,
+            "src/Potter.java": """
+                package acme;
+                class Potter {
+                  void work() {
+                    Kiln.builder("a long name, so long that the text of the chain is not read as a whole by far")
+                        .add(one("another long argument, so that it does not fit anywhere"))
+                        .add(2)
+                        .build()
+                        .fire();
+                    Kiln.builder("").stream().add(3);
+                  }
+                  int one(String text) { return 1; }
+                }
+                """,
+        }
+    )
+    calls = [
+        (edge.line, edge.target)
+        for edge in project.edges
+        if edge.kind == "calls" and edge.source == "acme.Potter.work"
+    ]
+    assert sorted(calls) == [
+        (5, "acme.Kiln.builder"),
+        (6, "acme.Kiln.Builder.add"),
+        (6, "acme.Potter.one"),
+        (7, "acme.Kiln.Builder.add"),
+        (8, "acme.Kiln.Builder.build"),
+        (9, "acme.Kiln.fire"),
+        (10, "acme.Kiln.Builder.stream"),
+        (10, "acme.Kiln.builder"),
+    ]

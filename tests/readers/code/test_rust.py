@@ -196,3 +196,12 @@ def test_a_variant_of_an_enumeration_is_made_by_its_name():
         ("crate::Template::parse", "crate::Template"),
         ("crate::wrap", "crate::Template"),
     }
+
+
+def test_a_call_in_a_macro_is_on_its_own_line():
+    project = CodeProject(
+        {
+            "src/lib.rs": "fn heat() -> u8 { 1 }\n\nfn check() {\n    assert_eq!(\n        heat(),\n        1\n    );\n}\n"
+        }
+    )
+    assert [(edge.line, edge.target) for edge in project.edges if edge.internal] == [(5, "crate::heat")]

@@ -5,7 +5,8 @@ identifies the target, or if exactly one reachable method has this uncommon name
 import stays an external reference. All other references are dropped.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 from ragmem.domain.code import imports
 from ragmem.domain.code.code import Edge, EdgeKind, ParsedFile, SymbolKind
@@ -76,6 +77,7 @@ class _Linker:
         self.family = family
         self.names = Names(files, _RULES[family])
         self.resolve = _RESOLVERS[family](files, self.names)
+        self._candidates: dict[str, frozenset[str]] = {}
         self.files_in: dict[str, list[str]] = {}
         """Namespace -> paths of its files, without tests."""
         for file in files:
@@ -170,39 +172,47 @@ class _Linker:
             yield self._edge(file, source, found, EdgeKind.INHERITS, line)
 
     def _calls(self, file: ParsedFile) -> Iterator[Edge]:
-        near: frozenset[str] | None = None
+        callees: dict[int, Resolution | None] = {}
         rows = file.facts.get("calls", ())
-        callees: dict[int, Resolution] = {}
-        # Backwards, because the call on whose result another one is made comes later.
-        for number in reversed(range(len(rows))):
-            symbol, receiver, name, line, declared, owner = rows[number]
-            if receiver.startswith("#"):
-                found, is_known = self._on_result(callees.get(int(receiver[1:])), name)
-            else:
-                found, is_known = self._callee(file.path, symbol, (receiver, name), declared, owner)
-            if found is None and not is_known and receiver:
-                near = near if near is not None else self._candidate_paths(file)
-                found = self._only_method(name, near)
-                found = (
-                    None if found and found.name == symbol else found
-                )  # The function passes its argument on to the wrapped one.
-            if found is None:
-                continue
-            found = self._default_export(found)
-            if found.internal and found.name not in self.names.kinds:
-                continue
-            callees[number] = found
-            yield self._edge(file, symbol, found, EdgeKind.CALLS, line)
+        for number, (symbol, _, _, line, _, _) in enumerate(rows):
+            # The call on whose result another one is made comes later.
+            chain = [number]
+            while (on := rows[chain[-1]][1]).startswith("#") and int(on[1:]) not in callees:
+                chain.append(int(on[1:]))
+            for one in reversed(chain):
+                if one not in callees:
+                    callees[one] = self._called(file, rows[one], callees)
+            if found := callees[number]:
+                yield self._edge(file, symbol, found, EdgeKind.CALLS, line)
         for symbol, receiver, name, line, declared, owner in file.facts.get("passed", ()):
             found, _ = self._callee(file.path, symbol, (receiver, name), declared, owner)
             if found and self.names.kinds.get(found.name) in _FUNCTIONS:
                 yield self._edge(file, symbol, found, EdgeKind.CALLS, line)
 
-    def _on_result(self, callee: Resolution | None, name: str) -> tuple[Resolution | None, bool]:
-        """Return the method of what a call returns, and whether it is known."""
-        on = self.names.result(callee) if callee else None
-        found = self.names.member(on.name, name) if on and on.internal else None
-        return found, found is not None
+    def _called(
+        self, file: ParsedFile, row: Sequence[Any], callees: Mapping[int, Resolution | None]
+    ) -> Resolution | None:
+        """Return the callee of a call, given those of the file's other calls that it depends on."""
+        symbol, receiver, name, _, declared, owner = row
+        on: Resolution | None = None
+        found, is_known = None, False
+        result = receiver if receiver.startswith("#") else declared
+        if result.startswith("#"):
+            number, _, declared = result[1:].partition(" ")
+            callee = callees.get(int(number))
+            on = self.names.result(callee) if callee else None
+            on = self.names.walk(on, [] if result == receiver else receiver.split(".")[1:])
+            declared = declared or "?"
+        if on is not None:
+            found = self.names.member(on.name, name) if on.internal else None
+        elif not receiver.startswith("#"):
+            found, is_known = self._callee(file.path, symbol, (receiver, name), declared, owner)
+        if found is None and not is_known and receiver:
+            found = self._only_method(name, self._near(file))
+            # A function passes its argument on to the wrapped one of the same name.
+            found = None if found and found.name == symbol else found
+        found = self._default_export(found) if found else None
+        return None if found and found.internal and found.name not in self.names.kinds else found
 
     def _callee(
         self, path: str, symbol: str, call: tuple[str, str], declared: str, owner: str
@@ -278,6 +288,11 @@ class _Linker:
         if found.internal and self.names.kinds.get(found.name) is SymbolKind.MODULE:
             return self.names.member(found.name, "default") or found
         return found
+
+    def _near(self, file: ParsedFile) -> frozenset[str]:
+        if file.path not in self._candidates:
+            self._candidates = {file.path: self._candidate_paths(file)}
+        return self._candidates[file.path]
 
     def _candidate_paths(self, file: ParsedFile) -> frozenset[str]:
         """Return the paths of a file, of its package and of its imports."""

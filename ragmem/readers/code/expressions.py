@@ -78,7 +78,7 @@ def receiver_of(syntax: Syntax, text: str) -> str:
     """Return the receiver of a call: names joined by dots, with `@self` for the object itself.
 
     `=Type` is an object that is created on the spot, `=name()` the result of a call, `?` anything else. A
-    file's facts have `#7` for the result of the call in the row 7 of them, which comes later.
+    file's facts have `#7` for the result of the call in their row 7.
     """
     bare = text.strip().lstrip("(*&")
     if made := _MAKING.match(bare):

@@ -18,6 +18,9 @@ _LONGEST_TEXT = 300
 """Characters of a type or a value that are read, because what matters comes first."""
 _LONGEST_RECEIVER = 160
 _LONGEST_TOKENS = 4_000
+_AROUND_CALL = frozenset({"await_expression", "try_expression", "parenthesized_expression"})
+_RECEIVER = 1
+"""The column of a call's receiver."""
 _CALLED = re.compile(r"(\)\s*\??\s*\.\s*)?\b((?:\w+\s*(?:::|\.)\s*)*[a-zA-Z_]\w*)\s*\(")
 
 
@@ -35,8 +38,8 @@ class References:
         self.facts = facts
         self.heads: set[int] = set()
         self.tests: set[int] = set()
-        self.chained: dict[tuple[int, int], list[Any]] = {}
-        """First and last byte of a call -> the row of the call on its result, which begins as early."""
+        self.awaited: dict[tuple[int, int], tuple[Any, Any]] = {}
+        """First and last byte of a call -> the row or the names that have its result, and the key there."""
 
     def text(self, node: "Node", most: int = _LONGEST_TEXT) -> str:
         """Return the first `most` bytes of a node's source text."""
@@ -100,9 +103,20 @@ class References:
         if main == "field":
             if declared:
                 self.facts.fields.append([around.type_owner, name, declared])
+                self._await(captures, self.facts.fields[-1], 2)
         elif declared or (len(stack) > 1 and node.start_byte not in self.heads):
             names = around.names
-            names[name] = names.get(name) or declared
+            if not names.get(name):
+                names[name] = declared
+                self._await(captures, names, name)
+
+    def _await(self, captures: "Captures", place: Any, key: Any) -> None:
+        """Have a type that is read off a value replaced where that is a chain of calls."""
+        if "value" in captures and "type" not in captures:
+            value = captures["value"][0]
+            while value.type in _AROUND_CALL and (inner := value.named_child(0)):
+                value = inner
+            self.awaited[value.start_byte, value.end_byte] = place, key
 
     def _call(self, node: "Node", captures: "Captures", stack: list[Scope], rows: list[list[Any]]) -> None:
         callee = captures["callee"][0]
@@ -120,11 +134,14 @@ class References:
         count = len(rows)
         self._note(receiver, name, callee.start_point.row + 1, stack, rows)
         if len(rows) > count:
-            if further := self.chained.pop((node.start_byte, node.end_byte), None):
-                further[1] = f"#{count}"
+            is_chain = receiver.startswith(("?", "="))
+            place, key = self.awaited.pop((node.start_byte, node.end_byte), (None, None))
+            if place is not None and (is_chain or key == _RECEIVER):
+                # What the text says of a variable counts where nobody knows what the chain returns.
+                place[key] = f"#{count}" if key == _RECEIVER else f"#{count} {place[key]}"
             if receiver == "?" and "receiver" in captures:
                 on = captures["receiver"][0]
-                self.chained[on.start_byte, on.end_byte] = rows[-1]
+                self.awaited[on.start_byte, on.end_byte] = rows[-1], _RECEIVER
 
     def _note(self, receiver: str, name: str, line: int, stack: list[Scope], rows: list[list[Any]]) -> None:
         first = (receiver or name).partition(".")[0]

@@ -207,7 +207,7 @@ def test_a_call_on_the_result_of_a_call_is_found_by_what_that_returns():
                 package acme;
                 class Potter {
                   void work() {
-                    Kiln.builder("a long name, so long that the text of the chain is not read as a whole by far")
+                    Kiln.builder("a long name, so long that the text of the chain is not read by far")
                         .add(one("another long argument, so that it does not fit anywhere"))
                         .add(2)
                         .build()

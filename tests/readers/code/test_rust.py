@@ -199,9 +199,39 @@ def test_a_variant_of_an_enumeration_is_made_by_its_name():
 
 
 def test_a_call_in_a_macro_is_on_its_own_line():
+    text = "fn heat() -> u8 { 1 }\nfn check() {\n    assert_eq!(\n        heat(),\n        1\n    );\n}\n"
+    project = CodeProject({"src/lib.rs": text})
+    assert [(edge.line, edge.target) for edge in project.edges if edge.internal] == [(4, "crate::heat")]
+
+
+def test_a_variable_has_the_type_of_the_last_call_of_a_chain():
     project = CodeProject(
         {
-            "src/lib.rs": "fn heat() -> u8 { 1 }\n\nfn check() {\n    assert_eq!(\n        heat(),\n        1\n    );\n}\n"
+            "src/lib.rs": """
+                struct Builder;
+                struct Kiln;
+
+                impl Builder {
+                    fn new() -> Builder { Builder }
+                    fn heat(self, to: u8) -> Self { self }
+                    fn build(self) -> Kiln { Kiln }
+                    fn fire(&self) {}
+                }
+
+                impl Kiln {
+                    fn fire(&self) {}
+                }
+
+                fn work() {
+                    let kiln = Builder::new().heat(3).build();
+                    kiln.fire();
+                    let builder = Builder::new()
+                        .heat(4);
+                    builder.fire();
+                }
+                """
         }
     )
-    assert [(edge.line, edge.target) for edge in project.edges if edge.internal] == [(5, "crate::heat")]
+    calls = sorted((edge.line, edge.target) for edge in project.edges if edge.source == "crate::work")
+    fires = [(line, target) for line, target in calls if target.endswith("fire")]
+    assert fires == [(18, "crate::Kiln::fire"), (21, "crate::Builder::fire")]

@@ -100,7 +100,7 @@ def assert_in_order(home: Path, place: Path) -> None:
         assert violations(memory.catalog, deep=True) == []
         with memory.catalog.database.read() as connection:
             chunks = connection.execute(
-                "SELECT c.n FROM chunks c JOIN memories m ON m.n = c.memory WHERE m.state = 'indexed'"
+                "SELECT c.id FROM chunks c JOIN memories m ON m.n = c.memory WHERE m.state = 'indexed'"
             ).fetchall()
             assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         statistics = memory.store.statistics()

@@ -14,6 +14,7 @@ import orjson
 
 from ragmem.domain.text.language import is_foreign
 from ragmem.storage.fulltext.terms import Analysed, analyse
+from ragmem.storage.sql import headings
 from ragmem.storage.sql.batches import batches, marks
 from ragmem.storage.sql.database import Connection, delete_in, select_in
 
@@ -325,7 +326,10 @@ def memories_of(connection: Connection, numbers: Sequence[int]) -> Iterator[Sear
                     number,
                     identifier,
                     project,
-                    [analyse(text[begin:end], heading, frame) for heading, begin, end in chunks[number]],
+                    [
+                        analyse(text[begin:end], headings.decode(heading, text), frame)
+                        for heading, begin, end in chunks[number]
+                    ],
                 )
 
 

@@ -11,6 +11,7 @@ from ragmem.domain.text.words import fold_words
 from ragmem.storage.fulltext.blocks import Array, damage_error
 from ragmem.storage.fulltext.corpus import Corpus, corpus_of, places_of, postings
 from ragmem.storage.fulltext.terms import term_of
+from ragmem.storage.sql import headings
 from ragmem.storage.sql.database import Connection, Database
 
 MOST_CHECKED = 2_000
@@ -131,7 +132,7 @@ class _Read:
         yield from self._frame
         for (heading, begin, end), here in zip(self._chunks, chunks.tolist(), strict=True):
             if here:
-                yield heading
+                yield headings.decode(heading, self._text)
                 yield self._text[begin:end]
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from ragmem.storage.fulltext.lexicon import build, index_other_languages
 from ragmem.storage.home import postgres_members, schema
 from ragmem.storage.memories import edits
+from ragmem.storage.sql.headings import place_headings
 from ragmem.storage.sql.migrations import Migration, Schema, statements_of
 
 NAMESPACE = "ragmem"
@@ -117,6 +118,7 @@ CATALOG = Schema(
         Migration(15, "members", [*statements_of(postgres_members.COLUMNS), *postgres_members.FUNCTIONS]),
         Migration(16, "postings as codes", (), build),
         Migration(17, "moments of merges", _statements(schema.MOMENTS_OF_MERGES), reads_without=True),
+        Migration(18, "headings as places", (), place_headings, reads_without=True),
     ),
 )
 """The catalog in PostgreSQL; the table `migrations` has its version."""

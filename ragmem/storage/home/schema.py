@@ -4,6 +4,7 @@ from ragmem.errors import StoreDamagedError
 from ragmem.storage.fulltext.lexicon import build, index_other_languages
 from ragmem.storage.memories import edits
 from ragmem.storage.sql.database import Connection, Database
+from ragmem.storage.sql.headings import place_headings
 from ragmem.storage.sql.migrations import Migration, Schema, statements_of
 
 APPLICATION_ID = 0x7261676D
@@ -311,6 +312,23 @@ CREATE INDEX entity_names_by_node ON entity_names (project, canonical) WHERE can
 # Only merges have a moment, and a 0 takes no space. made_at: when a name was merged, or set apart again.
 MOMENTS_OF_MERGES = """
 UPDATE entity_names SET made_at = 0 WHERE rule = '' AND node IS NULL AND spelling IS NULL;
+"""
+
+# By place, where a memory's chunks are read; nothing refers to their numbers.
+CHUNKS_BY_PLACE = """
+CREATE TABLE chunks_anew (
+  id TEXT NOT NULL UNIQUE,
+  memory INTEGER NOT NULL REFERENCES memories (n) ON DELETE CASCADE,
+  position INTEGER NOT NULL,
+  heading TEXT NOT NULL,       -- places in the text (storage/sql/headings.py), or the heading itself
+  begin_at INTEGER NOT NULL,   -- characters into the indexed text
+  end_at INTEGER NOT NULL,
+  PRIMARY KEY (memory, position)
+) WITHOUT ROWID;
+INSERT INTO chunks_anew (id, memory, position, heading, begin_at, end_at)
+  SELECT id, memory, position, heading, begin_at, end_at FROM chunks ORDER BY memory, position;
+DROP TABLE chunks;
+ALTER TABLE chunks_anew RENAME TO chunks;
 """
 
 # What the lifecycle knows. By id where it outlasts a memory's time in the archive, by number where it can be
@@ -637,6 +655,9 @@ CATALOG = Schema(
         Migration(15, "sharing", statements_of(SHARING), reads_without=True),
         Migration(16, "postings as codes", (), build),
         Migration(17, "moments of merges", statements_of(MOMENTS_OF_MERGES), reads_without=True),
+        Migration(
+            18, "headings as places", statements_of(CHUNKS_BY_PLACE), place_headings, reads_without=True
+        ),
     ),
     stamped=_read_version,
     stamp=_write_version,

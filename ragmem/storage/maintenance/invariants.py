@@ -29,7 +29,7 @@ _RULES: Mapping[str, str] = {
     ),
     "memories have other chunks than the full text has of them": (
         "SELECT l.memory FROM lexicon_memories l LEFT JOIN chunks c ON c.memory = l.memory"
-        " GROUP BY l.memory, l.chunks HAVING count(c.n) <> l.chunks ORDER BY l.memory"
+        " GROUP BY l.memory, l.chunks HAVING count(c.id) <> l.chunks ORDER BY l.memory"
     ),
     "segments of the full text lack blocks": (
         "SELECT last FROM lexicon_segments s WHERE blocks <> (SELECT count(*) FROM lexicon_blocks b"

@@ -8,6 +8,7 @@ import orjson
 
 from ragmem.domain.model import Category, Chunk, Kind, Memory, Scope, State, Tier
 from ragmem.errors import StoreDamagedError
+from ragmem.storage.sql import headings
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -159,4 +160,5 @@ def _memory(row: Sequence[Any]) -> Memory:
 def chunk_from(memory: Memory, row: tuple[str, int, str, int, int]) -> Chunk:
     """Return the chunk of a row (id, position, heading, begin_at, end_at) of this memory."""
     identifier, position, heading, begin, end = row
-    return Chunk(identifier, memory.id, position, memory.indexed_text[begin:end], heading, begin, end)
+    text = memory.indexed_text
+    return Chunk(identifier, memory.id, position, text[begin:end], headings.decode(heading, text), begin, end)

@@ -8,13 +8,13 @@ from ragmem.domain.model import State
 from ragmem.services.doctor.invariants import violations
 from ragmem.storage.maintenance import invariants as of_catalog
 
-A_CHUNK = "(SELECT max(n) FROM chunks)"
+A_CHUNK = "id = (SELECT id FROM chunks ORDER BY memory DESC, position DESC LIMIT 1)"
 A_MEMORY = "(SELECT max(n) FROM memories)"
 
 DAMAGES = {
     "UPDATE chunks SET memory = memory + 1000": "chunks belong to no memory",
     f"UPDATE memories SET state = 'archived' WHERE n = {A_MEMORY}": "memories are in a state",
-    f"UPDATE chunks SET position = position + 1 WHERE n = {A_CHUNK}": "memories have chunks whose places",
+    f"UPDATE chunks SET position = position + 1 WHERE {A_CHUNK}": "memories have chunks whose places",
     f"DELETE FROM lexicon_memories WHERE memory = {A_MEMORY}": "chunks are not in the full text",
     "INSERT INTO lexicon_memories VALUES (99, 1, 1)": "other chunks than the full text has of them",
     "DELETE FROM lexicon_blocks WHERE n = (SELECT max(n) FROM lexicon_blocks)": (
@@ -26,8 +26,8 @@ DAMAGES = {
 
 DEEP_DAMAGES = {
     f"UPDATE memories SET text = text || ' more' WHERE n = {A_MEMORY}": "another text than their hash",
-    f"UPDATE chunks SET end_at = end_at - 3 WHERE n = {A_CHUNK}": "have chunks that do not rebuild",
-    f"UPDATE chunks SET heading = 'other' WHERE n = {A_CHUNK}": "do not fit their chunks",
+    f"UPDATE chunks SET end_at = end_at - 3 WHERE {A_CHUNK}": "have chunks that do not rebuild",
+    f"UPDATE chunks SET heading = 'other' WHERE {A_CHUNK}": "do not fit their chunks",
     f"UPDATE lexicon_memories SET version = version + 1 WHERE memory = {A_MEMORY}": "do not fit their chunks",
     "UPDATE archive SET memory = '{}'": "runs in the archive have memories that cannot be brought back",
     "UPDATE lexicon_blocks SET data = zeroblob(length(data))": "the full text is damaged",

@@ -49,6 +49,7 @@ RELEASED = {
     ("catalog", 15): "c2f4f036c48c581e84adfe17e239e542",
     ("catalog", 16): "e30087c1bc438c881e1eae7742bdb60f",
     ("catalog", 17): "b73b60b1149b25ca421f150b35464c68",
+    ("catalog", 18): "fb820476cba54c8080d50dcf09381967",
     ("store", 1): "ade557b679f4adaaa558839752113711",
     ("store", 3): "bb0831eaae3e2fa40ee65f147eef24a2",
     ("store", 2): "2d5e2f1028b96ac889e45fdcb5a3aa7b",
@@ -84,6 +85,7 @@ RELEASED_FOR_POSTGRESQL = {
     15: "f92276a6fddacf81d1682b5a00f078aa",
     16: "e30087c1bc438c881e1eae7742bdb60f",
     17: "b73b60b1149b25ca421f150b35464c68",
+    18: "20878124e58fa257628867e595f2e6b9",
 }
 """The same for the catalog of PostgreSQL, whose statements are derived from those of SQLite."""
 

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from ragmem.errors import RejectionError, StorageError, StoreBusyError, StoreDamagedError
 from ragmem.storage.sql.batches import PARAMETERS, padded
 from ragmem.storage.sql.sqlite import SQLiteDatabase, translate
+from ragmem.storage.sql.sqlite_connect import PAGE_BYTES
 
 
 @pytest.fixture
@@ -322,3 +323,19 @@ def test_each_row_of_a_list_is_read_once(database):
     for count in range(20):
         rows = database.select_in("SELECT value FROM counter WHERE value IN ({})", range(count))
         assert sorted(rows) == [(number,) for number in range(count)]
+
+
+def test_a_new_file_has_small_pages_and_an_older_one_keeps_its_own(database, tmp_path):
+    with database.read() as connection:
+        assert connection.execute("PRAGMA page_size").fetchone() == (PAGE_BYTES,)
+    older = SQLiteDatabase(tmp_path / "older")
+    older.path.parent.mkdir()
+    with closing(sqlite3.connect(older.path)) as connection:
+        connection.execute("PRAGMA page_size = 4096")
+        connection.execute("CREATE TABLE counter (value INTEGER)")
+    with older.write() as connection:
+        connection.execute("INSERT INTO counter VALUES (1)")
+    older.vacuum()
+    with older.read() as connection:
+        assert connection.execute("PRAGMA page_size").fetchone() == (4096,)
+    older.close()

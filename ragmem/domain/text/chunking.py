@@ -19,6 +19,10 @@ MIN_CHARS = 300
 
 SEPARATOR = " > "
 
+ID_LENGTH = 13
+"""Letters of a chunk's id. They stand in four places of a home, and 65 bits tell ten million chunks apart:
+that any two get one id has a chance of 1 to 700,000. Those of earlier releases have 26."""
+
 
 def chunk(
     text: str, *, memory_id: str, max_chars: int = MAX_CHARS, min_chars: int = MIN_CHARS, redactor: Redactor
@@ -47,7 +51,7 @@ def chunk(
 
 def chunk_id(memory_id: str, order: int, part: str) -> str:
     """Return the id of a chunk by its text and its position in a memory."""
-    return digest("chunk", memory_id, str(order), part)
+    return digest("chunk", memory_id, str(order), part, length=ID_LENGTH)
 
 
 def _pieces(text: str, budget: Budget, redactor: Redactor) -> list[Piece]:

@@ -14,9 +14,9 @@ import orjson
 
 from ragmem.domain.text.language import is_foreign
 from ragmem.storage.fulltext.terms import Analysed, analyse
-from ragmem.storage.sql import headings
 from ragmem.storage.sql.batches import batches, marks
 from ragmem.storage.sql.database import Connection, delete_in, select_in
+from ragmem.storage.sql.rows import decode_heading
 
 if TYPE_CHECKING:
     from ragmem.storage.fulltext.segments import Header, Segment
@@ -327,7 +327,7 @@ def memories_of(connection: Connection, numbers: Sequence[int]) -> Iterator[Sear
                     identifier,
                     project,
                     [
-                        analyse(text[begin:end], headings.decode(heading, text), frame)
+                        analyse(text[begin:end], decode_heading(heading, text), frame)
                         for heading, begin, end in chunks[number]
                     ],
                 )

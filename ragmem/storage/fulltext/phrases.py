@@ -11,8 +11,8 @@ from ragmem.domain.text.words import fold_words
 from ragmem.storage.fulltext.blocks import Array, damage_error
 from ragmem.storage.fulltext.corpus import Corpus, corpus_of, places_of, postings
 from ragmem.storage.fulltext.terms import term_of
-from ragmem.storage.sql import headings
 from ragmem.storage.sql.database import Connection, Database
+from ragmem.storage.sql.rows import decode_heading
 
 MOST_CHECKED = 2_000
 """Texts that are read for one question; a phrase of the commonest words is not sought further."""
@@ -132,7 +132,7 @@ class _Read:
         yield from self._frame
         for (heading, begin, end), here in zip(self._chunks, chunks.tolist(), strict=True):
             if here:
-                yield headings.decode(heading, self._text)
+                yield decode_heading(heading, self._text)
                 yield self._text[begin:end]
 
 

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from ragmem.storage.fulltext.lexicon import build, index_other_languages
 from ragmem.storage.home import postgres_members, schema
 from ragmem.storage.memories import edits
-from ragmem.storage.sql.headings import place_headings
+from ragmem.storage.names.names import shorten_types
 from ragmem.storage.sql.migrations import Migration, Schema, statements_of
+from ragmem.storage.sql.rows import place_headings
 
 NAMESPACE = "ragmem"
 """The PostgreSQL schema that holds the tables; the database may hold LightRAG's and others beside it."""
@@ -119,6 +120,7 @@ CATALOG = Schema(
         Migration(16, "postings as codes", (), build),
         Migration(17, "moments of merges", _statements(schema.MOMENTS_OF_MERGES), reads_without=True),
         Migration(18, "headings as places", (), place_headings, reads_without=True),
+        Migration(19, "types as letters", (), shorten_types, reads_without=True),
     ),
 )
 """The catalog in PostgreSQL; the table `migrations` has its version."""

@@ -3,9 +3,10 @@
 from ragmem.errors import StoreDamagedError
 from ragmem.storage.fulltext.lexicon import build, index_other_languages
 from ragmem.storage.memories import edits
+from ragmem.storage.names.names import shorten_types
 from ragmem.storage.sql.database import Connection, Database
-from ragmem.storage.sql.headings import place_headings
 from ragmem.storage.sql.migrations import Migration, Schema, statements_of
+from ragmem.storage.sql.rows import place_headings
 
 APPLICATION_ID = 0x7261676D
 """Marks the file as ours in its header, for `file` and for whoever finds it: "ragm" in ASCII."""
@@ -320,7 +321,7 @@ CREATE TABLE chunks_anew (
   id TEXT NOT NULL UNIQUE,
   memory INTEGER NOT NULL REFERENCES memories (n) ON DELETE CASCADE,
   position INTEGER NOT NULL,
-  heading TEXT NOT NULL,       -- places in the text (storage/sql/headings.py), or the heading itself
+  heading TEXT NOT NULL,       -- places in the text (storage/sql/rows.py), or the heading itself
   begin_at INTEGER NOT NULL,   -- characters into the indexed text
   end_at INTEGER NOT NULL,
   PRIMARY KEY (memory, position)
@@ -329,6 +330,43 @@ INSERT INTO chunks_anew (id, memory, position, heading, begin_at, end_at)
   SELECT id, memory, position, heading, begin_at, end_at FROM chunks ORDER BY memory, position;
 DROP TABLE chunks;
 ALTER TABLE chunks_anew RENAME TO chunks;
+"""
+
+# Found by the name or form alone, because few projects have the same; a write makes sure that each is there
+# once. Mentions wait in a table that refers to none: they would go with the names.
+NAMES_OF_ALL_PROJECTS = """
+CREATE TABLE entity_names_anew (
+  n INTEGER PRIMARY KEY,
+  project TEXT NOT NULL,
+  name TEXT NOT NULL,
+  types TEXT NOT NULL,         -- all that it was seen with, as letters (domain/entities/type_letters.py)
+  form TEXT NOT NULL,
+  rule TEXT NOT NULL,
+  made_at INTEGER NOT NULL,
+  late INTEGER,
+  spelling TEXT,
+  node TEXT,
+  head TEXT GENERATED ALWAYS AS (coalesce(spelling, name)) VIRTUAL,
+  canonical TEXT GENERATED ALWAYS AS (coalesce(node, name)) VIRTUAL
+);
+INSERT INTO entity_names_anew (n, project, name, types, form, rule, made_at, late, spelling, node)
+  SELECT n, project, name, types, form, rule, made_at, late, spelling, node FROM entity_names ORDER BY n;
+CREATE TABLE entity_mentions_before AS SELECT name, memory FROM entity_mentions ORDER BY name, memory;
+DROP TABLE entity_mentions;
+DROP TABLE entity_names;
+ALTER TABLE entity_names_anew RENAME TO entity_names;
+CREATE TABLE entity_mentions (
+  name INTEGER NOT NULL REFERENCES entity_names (n) ON DELETE CASCADE,
+  memory INTEGER NOT NULL REFERENCES memories (n) ON DELETE CASCADE,
+  PRIMARY KEY (name, memory)
+) WITHOUT ROWID;
+INSERT INTO entity_mentions (name, memory) SELECT name, memory FROM entity_mentions_before;
+DROP TABLE entity_mentions_before;
+CREATE INDEX entity_mentions_by_memory ON entity_mentions (memory);
+CREATE INDEX entity_names_by_name ON entity_names (name);
+CREATE INDEX entity_names_by_form ON entity_names (form) WHERE form <> '';
+CREATE INDEX entity_names_by_node ON entity_names (project, canonical) WHERE canonical <> name;
+CREATE INDEX entity_names_late ON entity_names (n) WHERE late IS NOT NULL;
 """
 
 # What the lifecycle knows. By id where it outlasts a memory's time in the archive, by number where it can be
@@ -657,6 +695,9 @@ CATALOG = Schema(
         Migration(17, "moments of merges", statements_of(MOMENTS_OF_MERGES), reads_without=True),
         Migration(
             18, "headings as places", statements_of(CHUNKS_BY_PLACE), place_headings, reads_without=True
+        ),
+        Migration(
+            19, "types as letters", statements_of(NAMES_OF_ALL_PROJECTS), shorten_types, reads_without=True
         ),
     ),
     stamped=_read_version,

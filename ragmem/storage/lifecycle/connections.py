@@ -37,7 +37,10 @@ _COMPARED = (
 )
 
 
-_MENTIONED = "SELECT x.memory, e.canonical FROM entity_names e JOIN entity_mentions x ON x.name = e.n"
+_MENTIONED = (
+    "SELECT x.memory, e.canonical FROM memories m JOIN entity_mentions x ON x.memory = m.n"
+    " JOIN entity_names e ON e.n = x.name"
+)
 
 
 # Not `=`, or the planner would choose an index by which nearly all memories, or all of a project, are read.
@@ -243,10 +246,10 @@ class Connections:
         same: dict[str, str] = {}
         with self._database.read() as connection:
             if numbers is None:
-                parts: Iterator[tuple[str, list[Any]]] = iter([(" WHERE e.project = ?", [project])])
+                parts: Iterator[tuple[str, list[Any]]] = iter([(" WHERE m.project = ?", [project])])
             else:
                 # Without the project, of which all names would be read.
-                parts = ((f" WHERE x.memory IN ({marks(part)})", part) for part in batches(numbers))
+                parts = ((f" WHERE m.n IN ({marks(part)})", part) for part in batches(numbers))
             for where, part in parts:
                 for memory, name in connection.execute(_MENTIONED + where, part):
                     found.setdefault(memory, set()).add(same.setdefault(name, name))

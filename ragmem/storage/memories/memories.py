@@ -17,7 +17,7 @@ from ragmem.storage.lifecycle.connections import compare_again
 from ragmem.storage.lifecycle.forgotten_texts import unmark_forgotten
 from ragmem.storage.lifecycle.supersessions import forget_former_text
 from ragmem.storage.memories import edits
-from ragmem.storage.sql import headings, meta
+from ragmem.storage.sql import meta
 from ragmem.storage.sql.batches import batches, marks
 from ragmem.storage.sql.database import Connection, Database, select_in
 from ragmem.storage.sql.rows import (
@@ -26,6 +26,7 @@ from ragmem.storage.sql.rows import (
     SELECT_OUTLINE,
     Outline,
     chunk_from,
+    encode_headings,
     memory_from,
     memory_values,
     outline_from,
@@ -151,7 +152,7 @@ class Memories:
                     compare_again(connection, number, memory.scope.project)
                 edits.add(connection, number, memory.metadata)
                 stored.add(memory.id)
-                placed = headings.encode_all(memory.indexed_text, [chunk.heading for chunk in chunks])
+                placed = encode_headings(memory.indexed_text, [chunk.heading for chunk in chunks])
                 rows[number] = [
                     (chunk.id, number, chunk.order, heading, chunk.start, chunk.end)
                     for chunk, heading in zip(chunks, placed, strict=True)

@@ -20,9 +20,9 @@ class Mentions:
     def of(self, project: str) -> list[tuple[str, int]]:
         """Return (node, stamp of the event) for each memory of a project and each node that it mentions."""
         rows = self._database.select(
-            "SELECT DISTINCT e.canonical, m.event_at, m.n FROM entity_names e"
-            " JOIN entity_mentions s ON s.name = e.n JOIN memories m ON m.n = s.memory"
-            " WHERE e.project = ?",
+            "SELECT DISTINCT e.canonical, m.event_at, m.n FROM memories m"
+            " JOIN entity_mentions s ON s.memory = m.n JOIN entity_names e ON e.n = s.name"
+            " WHERE m.project = ?",
             (project,),
         )
         return [(name, int(stamp)) for name, stamp, _ in rows]

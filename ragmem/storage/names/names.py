@@ -174,3 +174,16 @@ class EntityNames:
         """Write the separations of another catalog."""
         for project, name, rule, at in rows:
             self.set_apart(project, name, rule, at=at)
+
+
+def shorten_types(connection: Connection) -> None:
+    """Write the types of all names as letters."""
+    from ragmem.domain.entities import type_letters  # noqa: PLC0415
+
+    connection.executemany(
+        "UPDATE entity_names SET types = ? WHERE n = ?",
+        [
+            (type_letters.write(types.split(",")), number)
+            for number, types in connection.execute("SELECT n, types FROM entity_names").fetchall()
+        ],
+    )

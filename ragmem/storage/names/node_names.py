@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ragmem.domain.entities import type_letters
 from ragmem.domain.entities.aliases import Alias
 from ragmem.domain.entities.canonical_names import STATEMENTS, AliasForm, CatalogName, choose_nodes
 from ragmem.domain.entities.resolution import canonical_form
@@ -74,8 +75,8 @@ def _write_names(
     connection: Connection, number: int, told: NameStatements, before: Mapping[str, int]
 ) -> set[str]:
     sql = "SELECT name, n, types, form FROM entity_names WHERE project = ? AND name IN ({})"
-    known: dict[str, tuple[int, str, str]] = {
-        name: (n, types, form)
+    known: dict[str, tuple[int, set[str], str]] = {
+        name: (n, set(type_letters.read(types)), form)
         for name, n, types, form in select_in(connection, sql, told.names, told.project)
     }
     touched: set[str] = set()
@@ -86,16 +87,17 @@ def _write_names(
             (n,) = connection.execute(
                 "INSERT INTO entity_names (project, name, types, form, rule, made_at)"
                 " VALUES (?,?,?,?,'',0) RETURNING n",
-                (told.project, name, kind, form),
+                (told.project, name, type_letters.write({kind}), form),
             ).fetchone()
             touched.add(form)
         else:
             n, types, old = known[name]
-            seen = {kind, *types.split(",")}
-            all_types, form = ",".join(sorted(seen)), canonical_form(name, seen)
-            if (all_types, form) != (types, old):
+            seen = {kind, *types}
+            form = canonical_form(name, seen)
+            if (seen, form) != (types, old):
                 connection.execute(
-                    "UPDATE entity_names SET types = ?, form = ? WHERE n = ?", (all_types, form, n)
+                    "UPDATE entity_names SET types = ?, form = ? WHERE n = ?",
+                    (type_letters.write(seen), form, n),
                 )
                 touched |= {old, form}
                 if not form:
@@ -174,7 +176,7 @@ def update_nodes(connection: Connection, project: str, form: str, at: int) -> No
     for name, rule in select_in(connection, sql, [row[0] for row in rows], project):
         apart.setdefault(name, set()).add(rule)
     known = [
-        CatalogName(name, frozenset(types.split(",")), n, apart.get(name, set()), of_form, canonical)
+        CatalogName(name, frozenset(type_letters.read(types)), n, apart.get(name, set()), of_form, canonical)
         for name, types, n, of_form, _, canonical, _ in rows
     ]
     wanted = choose_nodes(known, stated, lambda number: _mentions(connection, number))

@@ -1,6 +1,10 @@
-"""Convert memories to rows, and rows to memories."""
+"""Convert memories and chunks to rows, and rows to memories and chunks.
 
-from collections.abc import Mapping, Sequence
+Headings of chunks are stored as places in the text of their memory, where nearly all of them stand.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -8,7 +12,7 @@ import orjson
 
 from ragmem.domain.model import Category, Chunk, Kind, Memory, Scope, State, Tier
 from ragmem.errors import StoreDamagedError
-from ragmem.storage.sql import headings
+from ragmem.storage.sql.database import Connection
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -161,4 +165,92 @@ def chunk_from(memory: Memory, row: tuple[str, int, str, int, int]) -> Chunk:
     """Return the chunk of a row (id, position, heading, begin_at, end_at) of this memory."""
     identifier, position, heading, begin, end = row
     text = memory.indexed_text
-    return Chunk(identifier, memory.id, position, text[begin:end], headings.decode(heading, text), begin, end)
+    return Chunk(identifier, memory.id, position, text[begin:end], decode_heading(heading, text), begin, end)
+
+
+MARK = "\x1f"
+"""Begins a heading of places: two characters for each part of its path, its beginning and its length.
+Twice, it begins a heading that is stored as it is, but begins with this character itself."""
+
+_JOINT = " > "
+
+_ZERO = 32
+"""The character of zero: those before it are control characters."""
+
+_SURROGATES, _BEHIND = 0xD800, 0xE000
+"""Code points that no text may have."""
+
+_MOST_PLACES, _MOST_LETTERS = 1_000_000, 1_000
+"""Places and lengths from here on are not written as characters."""
+
+
+def encode_headings(text: str, headings: Iterable[str]) -> list[str]:
+    """Return the headings of a text's chunks, in order, as they are stored.
+
+    One with a part that the text does not have is stored as it is, and so is a short one.
+    """
+    places: dict[str, int] = {}
+    known: dict[str, str] = {}
+    stored = []
+    last = 0
+    for heading in headings:
+        if heading not in known:
+            parts = heading.split(_JOINT)
+            for part in parts:
+                if part not in places:
+                    # Parts come in the order of the text, which is searched once then.
+                    at = text.find(part, last)
+                    places[part] = at if at >= 0 else text.find(part, 0, last + len(part))
+                    last = max(last, at)
+            known[heading] = _encode_heading(heading, [(places[part], len(part)) for part in parts])
+        stored.append(known[heading])
+    return stored
+
+
+def _encode_heading(heading: str, parts: list[tuple[int, int]]) -> str:
+    if all(0 <= at < _MOST_PLACES and length < _MOST_LETTERS for at, length in parts):
+        codes = ((at + _ZERO, length + _ZERO) for at, length in parts)
+        coded = MARK + "".join(
+            chr(at if at < _SURROGATES else at + _BEHIND - _SURROGATES) + chr(length) for at, length in codes
+        )
+        if heading.startswith(MARK) or len(coded.encode()) < len(heading.encode()):
+            return coded
+    return 2 * MARK + heading if heading.startswith(MARK) else heading
+
+
+def decode_heading(stored: str, text: str) -> str:
+    """Return the heading of a chunk from what is stored, and the text of its memory."""
+    if not stored.startswith(MARK):
+        return stored
+    if stored.startswith(MARK, 1):
+        return stored[2:]
+    parts = []
+    codes = map(ord, stored[1:])
+    for code, length in zip(codes, codes, strict=False):
+        at = code - _ZERO if code < _SURROGATES else code - _ZERO - _BEHIND + _SURROGATES
+        parts.append(text[at : at + length - _ZERO])
+    return _JOINT.join(parts)
+
+
+def place_headings(connection: Connection) -> None:
+    """Write the headings of all chunks as places."""
+    numbers = connection.execute("SELECT DISTINCT memory FROM chunks WHERE heading <> ''").fetchall()
+    for (number,) in numbers:
+        row = connection.execute(
+            "SELECT CASE WHEN summary <> '' THEN summary ELSE text END FROM memories WHERE n = ?", (number,)
+        ).fetchone()
+        if row is None:
+            continue  # a chunk without a memory: doctor tells of it
+        found: defaultdict[str, list[int]] = defaultdict(list)
+        for position, heading in connection.execute(
+            "SELECT position, heading FROM chunks WHERE memory = ? ORDER BY position", (number,)
+        ).fetchall():
+            found[heading].append(position)
+        connection.executemany(
+            "UPDATE chunks SET heading = ? WHERE memory = ? AND position = ?",
+            [
+                (stored, number, position)
+                for heading, stored in zip(found, encode_headings(row[0], found), strict=True)
+                for position in found[heading]
+            ],
+        )

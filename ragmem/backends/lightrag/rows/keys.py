@@ -7,6 +7,7 @@ from itertools import chain, count
 
 import orjson
 
+from ragmem.domain.entities.type_letters import LETTERS, TYPES
 from ragmem.storage.sql.batches import PARAMETERS, batches
 
 SPACE = "(SELECT n FROM store_spaces WHERE name = ?)"
@@ -170,39 +171,13 @@ def change_types(connection: sqlite3.Connection, changes: Mapping[int, Mapping[s
         connection.executemany("UPDATE store_nodes SET types = ? WHERE n = ?", changed)
 
 
-_LETTERS = {
-    "person": "P",
-    "organization": "O",
-    "project": "J",
-    "tool": "T",
-    "library": "L",
-    "language": "A",
-    "model": "M",
-    "service": "S",
-    "host": "H",
-    "file": "F",
-    "symbol": "Y",
-    "command": "C",
-    "config": "G",
-    "error": "R",
-    "protocol": "X",
-    "concept": "N",
-    "version": "V",
-    "dataset": "D",
-    "event": "E",
-}
-"""Types as they are stored; a letter is never given to another one."""
-
-_TYPES = {letter: kind for kind, letter in _LETTERS.items()}
-
-
 def read_types(stored: str) -> dict[str, int]:
     """Return type -> number of mentions, from the form that `write_types` makes."""
     found = {}
     for line in stored.splitlines():
         kind, colon, number = line.rpartition(":")
         if not colon:
-            kind, number = _TYPES[line[0]], line[1:] or "1"
+            kind, number = TYPES[line[0]], line[1:] or "1"
         found[kind] = int(number)
     return found
 
@@ -210,7 +185,7 @@ def read_types(stored: str) -> dict[str, int]:
 def write_types(types: Mapping[str, int]) -> str:
     """Return types and their numbers as lines: `F3`, `F` for `F1`, `type:number` where it has no letter."""
     return "\n".join(
-        f"{_LETTERS[kind]}{number if number > 1 else ''}" if kind in _LETTERS else f"{kind}:{number}"
+        f"{LETTERS[kind]}{number if number > 1 else ''}" if kind in LETTERS else f"{kind}:{number}"
         for kind, number in sorted(types.items())
         if number > 0
     )

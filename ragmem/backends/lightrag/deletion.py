@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from ragmem.backends.lightrag.rows import keys, names, orphans, sources, vectors, views
+from ragmem.backends.lightrag.rows import chunk_nodes, keys, names, orphans, sources, vectors, views
 from ragmem.backends.lightrag.rows.extractions import Chunks, decode
 from ragmem.backends.lightrag.rows.sources import MAX_SOURCES
 from ragmem.backends.lightrag.rows.written import written
@@ -58,27 +58,15 @@ class _Removal:
                 )
             ]
         types = self._lost_types(ours)
-        nodes = self._touched("SELECT DISTINCT node FROM store_mentions WHERE chunk IN ({})", numbers)
+        nodes = {node for _, node in chunk_nodes.mentions_of(self._connection, numbers)}
         lost: dict[int, float] = {}
-        for part in batches(numbers):
-            for edge, weight in self._connection.execute(
-                f"SELECT edge, sum(weight) / {keys.WEIGHT} FROM store_evidence"
-                f" WHERE chunk IN ({marks(part)}) GROUP BY edge",
-                part,
-            ):
-                lost[edge] = lost.get(edge, 0.0) + weight
+        for _, edge, weight in chunk_nodes.evidence_of(self._connection, numbers):
+            lost[edge] = lost.get(edge, 0.0) + weight / keys.WEIGHT
         for edge, weight in self._lost_by_foreign(numbers, listed).items():
             lost[edge] = lost.get(edge, 0.0) + weight
         self._delete_rows([*ours, *foreign], numbers, listed)
         self._shrink_edges(lost)
         self._shrink_nodes(nodes, types)
-
-    def _touched(self, query: str, numbers: Sequence[int]) -> set[int]:
-        return {
-            number
-            for part in batches(numbers)
-            for (number,) in self._connection.execute(query.format(marks(part)), part)
-        }
 
     def _lost_types(self, ours: Sequence[str]) -> dict[str, Counter[str]]:
         """Return name -> type -> the number of mentions that go, as negative numbers."""
@@ -134,13 +122,9 @@ class _Removal:
         self._delete_kv(views.TEXT_CHUNKS, chunk_ids)
         for namespace in (views.FULL_DOCS, views.FULL_ENTITIES, views.FULL_RELATIONS):
             self._delete_kv(namespace, memories)
+        chunk_nodes.forget(self._connection, numbers)
         for part in batches(numbers):
-            for table, column in (
-                ("store_mentions", "chunk"),
-                ("store_evidence", "chunk"),
-                ("store_chunks", "n"),
-            ):
-                execute(f"DELETE FROM {table} WHERE {column} IN ({marks(part)})", part)
+            execute(f"DELETE FROM store_chunks WHERE n IN ({marks(part)})", part)
         for some in batches(memories):
             execute(
                 f"DELETE FROM store_documents WHERE id IN ({marks(some)}) AND space = {keys.SPACE}",

@@ -5,13 +5,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ragmem.backends.lightrag.rows import views
+from ragmem.backends.lightrag.rows import chunk_nodes, views
 from ragmem.backends.lightrag.rows.extractions import decode
 from ragmem.backends.lightrag.rows.keys import has_name, sort_pair
 from ragmem.backends.lightrag.vectors.segments import restore
 from ragmem.errors import StoreDamagedError
 from ragmem.ports import Embedder
 from ragmem.storage.maintenance.invariants import sentence
+from ragmem.storage.sql.batches import batches, marks
 
 UNIT_TOLERANCE = 0.02
 """How much the length of a vector may differ from 1 after quantisation to 8 bits."""
@@ -194,9 +195,11 @@ def evidence_violations(connection: sqlite3.Connection) -> list[str]:
             all((space, name) in known for name in pair) for _, pair in named - mentioned
         ):
             different.append(memory)
+    chunks = [f"chunk {chunk}" for chunk in chunk_nodes.unlisted(connection)]
     return [
         sentence(what, wrong)
         for what, wrong in (
+            ("chunks do not list all that they mention", chunks),
             ("extractions of documents cannot be read", unreadable),
             ("documents have other mentions than extractions", different),
         )
@@ -210,6 +213,20 @@ def wrongly_mentioned(connection: sqlite3.Connection) -> set[str]:
 
 
 _Mentions = set[tuple[int, tuple[str, ...]]]
+
+_NAMES = "SELECT n, id FROM store_nodes WHERE n IN ({})"
+_PAIRS = (
+    "SELECT e.n, a.id, b.id FROM store_edges AS e JOIN store_nodes AS a ON a.n = e.source"
+    " JOIN store_nodes AS b ON b.n = e.target WHERE e.n IN ({})"
+)
+
+
+def _names_of(connection: sqlite3.Connection, query: str, numbers: set[int]) -> dict[int, tuple[str, ...]]:
+    return {
+        number: tuple(names)
+        for part in batches(numbers)
+        for number, *names in connection.execute(query.format(marks(part)), part)
+    }
 
 
 def _mentions(connection: sqlite3.Connection) -> Iterator[tuple[int, str, _Mentions | None, _Mentions]]:
@@ -226,21 +243,13 @@ def _mentions(connection: sqlite3.Connection) -> Iterator[tuple[int, str, _Menti
                     found |= {(position, pair), (position, pair[:1]), (position, pair[1:])}
         except StoreDamagedError:
             named = None
-        mentioned: _Mentions = {
-            (position, (name,))
-            for position, name in connection.execute(
-                "SELECT c.position, n.id FROM store_chunks c JOIN store_mentions m ON m.chunk = c.n"
-                " JOIN store_nodes n ON n.n = m.node WHERE c.document = ?",
-                (number,),
-            )
-        }
-        mentioned |= {
-            (position, (source, target))
-            for position, source, target in connection.execute(
-                "SELECT c.position, a.id, b.id FROM store_chunks c JOIN store_evidence m ON m.chunk = c.n"
-                " JOIN store_edges e ON e.n = m.edge JOIN store_nodes a ON a.n = e.source"
-                " JOIN store_nodes b ON b.n = e.target WHERE c.document = ?",
-                (number,),
-            )
-        }
+        chunks = dict(
+            connection.execute("SELECT n, position FROM store_chunks WHERE document = ?", (number,))
+        )
+        mentions = list(chunk_nodes.mentions_of(connection, chunks))
+        names = _names_of(connection, _NAMES, {node for _, node in mentions})
+        evidence = [(chunk, edge) for chunk, edge, _ in chunk_nodes.evidence_of(connection, chunks)]
+        pairs = _names_of(connection, _PAIRS, {edge for _, edge in evidence})
+        mentioned: _Mentions = {(chunks[chunk], names[node]) for chunk, node in mentions if node in names}
+        mentioned |= {(chunks[chunk], pairs[edge]) for chunk, edge in evidence if edge in pairs}
         yield space, memory, named, mentioned

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import orjson
 
-from ragmem.backends.lightrag.rows import documents, extractions, keys, names, records, views
+from ragmem.backends.lightrag.rows import chunk_nodes, documents, extractions, keys, names, records, views
 from ragmem.backends.lightrag.rows.keys import change_types, sort_pair
 from ragmem.backends.lightrag.rows.names import VectorKey
 from ragmem.backends.lightrag.rows.texts import has_texts
@@ -149,18 +149,17 @@ def _add_graph(
     edges = keys.make_edges(connection, places.values())
     change_types(connection, {nodes[name]: found for name, found in types.items()})
     # In order of the keys, so that neighbouring rows of the indexes are written together.
-    connection.executemany(
-        "INSERT OR IGNORE INTO store_mentions (chunk, node) VALUES (?, ?)",
-        sorted((chunk, nodes[name]) for chunk, name in mentions),
-    )
+    mentioned = sorted((nodes[name], chunk) for chunk, name in mentions)
+    connection.executemany("INSERT OR IGNORE INTO store_mentions (node, chunk) VALUES (?, ?)", mentioned)
+    chunk_nodes.add(connection, ((chunk, node) for node, chunk in mentioned))
     weighed = sorted(
-        (chunk, edges[places[pair]], round(weight * keys.WEIGHT, 6))
+        (edges[places[pair]], chunk, round(weight * keys.WEIGHT, 6))
         for (chunk, pair), weight in evidence.items()
     )
     connection.executemany(
-        "INSERT OR REPLACE INTO store_evidence (chunk, edge, weight) VALUES (?, ?, ?)", weighed
+        "INSERT OR REPLACE INTO store_evidence (edge, chunk, weight) VALUES (?, ?, ?)", weighed
     )
     connection.executemany(
         "UPDATE store_edges SET weight = weight + ? WHERE n = ?",
-        [(weight, edge) for _, edge, weight in weighed],
+        [(weight, edge) for edge, _, weight in weighed],
     )

@@ -4,7 +4,7 @@ import sqlite3
 
 from ragmem.backends.lightrag import invariants, sweep
 from ragmem.backends.lightrag.deletion import delete_memories
-from ragmem.backends.lightrag.rows import schema, vectors, views
+from ragmem.backends.lightrag.rows import chunk_nodes, schema, vectors, views
 from ragmem.backends.lightrag.vectors.vector_index import VectorIndex
 from ragmem.ports import Embedder
 from ragmem.storage.activity.model_record import NEXT, ModelRecord, ModelRecords
@@ -85,6 +85,7 @@ def _remove_damaged(
         )
     )
     connection.execute(f"DELETE FROM store_edges AS o WHERE {invariants.LOST_END}")
+    chunk_nodes.list_nodes(connection)
     taken = delete_memories(connection, sorted(_find_damaged(connection, embedder.model_id)))
     swept = sweep.sweep(database, dry_run=False)
     connection.execute(f"UPDATE store_nodes AS o SET degree = {invariants.DEGREE}")

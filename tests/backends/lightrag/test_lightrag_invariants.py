@@ -39,6 +39,7 @@ DEEP_DAMAGES = {
     "DELETE FROM store_mentions WHERE chunk = 1 AND node IN (SELECT n FROM store_nodes WHERE id = 'Redis')": (
         "other mentions than extractions"
     ),
+    "UPDATE store_chunks SET nodes = NULL WHERE n = 1": "chunks do not list all that they mention",
     "UPDATE store_chunks SET position = 1 - position WHERE document = 2": "other mentions than extractions",
 }
 

@@ -160,6 +160,7 @@ UPDATE store_nodes SET folded = coalesce(lowered, lower(id));
 UPDATE store_edges SET weight = weight / 1000;
 UPDATE store_evidence SET weight = weight / 1000;
 ALTER TABLE store_nodes DROP COLUMN lowered;
+ALTER TABLE store_chunks DROP COLUMN nodes;
 CREATE INDEX store_nodes_by_name ON store_nodes (space, folded);
 """
 """The same for the rows of store 5."""

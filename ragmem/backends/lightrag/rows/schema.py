@@ -3,6 +3,7 @@
 To change a table, append a `Migration` to STORE; ragmem/storage/sql/migrations.py says how.
 """
 
+from ragmem.backends.lightrag.rows.chunk_nodes import list_nodes
 from ragmem.backends.lightrag.rows.compaction import compact, place_sentences, shorten_types
 from ragmem.storage.sql.database import Connection, Database
 from ragmem.storage.sql.migrations import Migration, Schema, migrate, table_exists
@@ -442,6 +443,33 @@ _NAMES_IN_ANY_CASE = (
 )
 
 
+# Mentions by entity alone: a chunk lists its entities in its row, and relations join two of these.
+_MENTIONS_BY_ENTITY = (
+    "ALTER TABLE store_chunks ADD COLUMN nodes BLOB",  # rows/chunk_nodes.py
+    "ALTER TABLE store_mentions RENAME TO store_mentions_before",
+    """
+    CREATE TABLE store_mentions (
+      chunk INTEGER NOT NULL,
+      node INTEGER NOT NULL,
+      PRIMARY KEY (node, chunk)
+    ) WITHOUT ROWID
+    """,
+    "INSERT INTO store_mentions SELECT chunk, node FROM store_mentions_before ORDER BY node, chunk",
+    "DROP TABLE store_mentions_before",
+    "ALTER TABLE store_evidence RENAME TO store_evidence_before",
+    """
+    CREATE TABLE store_evidence (
+      chunk INTEGER NOT NULL,
+      edge INTEGER NOT NULL,
+      weight REAL NOT NULL DEFAULT 0,
+      PRIMARY KEY (edge, chunk)
+    ) WITHOUT ROWID
+    """,
+    "INSERT INTO store_evidence SELECT chunk, edge, weight FROM store_evidence_before ORDER BY edge, chunk",
+    "DROP TABLE store_evidence_before",
+)
+
+
 def forget_pending_texts(connection: Connection) -> None:
     """Let the vectors of pending memories be made anew, although their texts have not changed.
 
@@ -470,6 +498,7 @@ STORE = Schema(
         Migration(10, "weights in thousandths", _SMALL_NUMBERS),
         Migration(11, "names in any case", _NAMES_IN_ANY_CASE),
         Migration(12, "types as letters", (), shorten_types),
+        Migration(13, "mentions by entity", _MENTIONS_BY_ENTITY, list_nodes),
     ),
     stamped=_read_version,
     stamp=_stamp,

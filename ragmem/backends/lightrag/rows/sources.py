@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ragmem.backends.lightrag.rows import keys
+from ragmem.backends.lightrag.rows import chunk_nodes, keys
 from ragmem.backends.lightrag.rows.keys import LISTED, SPACE, listed
 from ragmem.backends.lightrag.rows.names import SEPARATOR
 from ragmem.storage.sql.batches import batches, marks, padded
@@ -129,6 +129,14 @@ def replace(
         added += [(number, chunk) for chunk in sorted(after - had)]
     connection.executemany(f"DELETE FROM {table} WHERE {column} = ? AND chunk = ?", removed)
     connection.executemany(f"INSERT OR IGNORE INTO {table} ({column}, chunk) VALUES (?, ?)", added)
+    ends = {number: [number] for number in numbers.values()}
+    if namespace == RELATION_CHUNKS:
+        for number, *nodes in connection.execute(
+            f"SELECT n, source, target FROM {LISTED} AS w CROSS JOIN store_edges ON n = w.value",
+            (listed(ends),),
+        ):
+            ends[number] = nodes
+    chunk_nodes.add(connection, ((chunk, node) for number, chunk in added for node in ends[number]))
 
 
 def existing_keys(
@@ -158,10 +166,9 @@ def delete_keys(
 
 def forget_chunks(connection: sqlite3.Connection, workspace: str, chunk_ids: Iterable[str]) -> None:
     """Remove all mentions by these chunks, and the chunks."""
-    numbers = [(number,) for number in keys.chunk_numbers(connection, workspace, chunk_ids).values()]
-    for table in ("store_mentions", "store_evidence"):
-        connection.executemany(f"DELETE FROM {table} WHERE chunk = ?", numbers)
-    connection.executemany("DELETE FROM store_chunks WHERE n = ?", numbers)
+    numbers = list(keys.chunk_numbers(connection, workspace, chunk_ids).values())
+    chunk_nodes.forget(connection, numbers)
+    connection.executemany("DELETE FROM store_chunks WHERE n = ?", [(number,) for number in numbers])
 
 
 def is_empty(connection: sqlite3.Connection, workspace: str, namespace: str) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from ragmem.backends.lightrag.rows import extractions, names
+from ragmem.backends.lightrag.rows import chunk_nodes, extractions, names
 from ragmem.backends.lightrag.rows.keys import SPACE, values_table
 from ragmem.backends.lightrag.rows.texts import has_texts, text_of
 from ragmem.backends.lightrag.rows.tokens import token_count
@@ -217,8 +217,9 @@ def forget_documents(connection: sqlite3.Connection, workspace: str, ids: Iterab
     """Remove documents with their chunks and mentions, but neither entities nor relations."""
     for part in batches(ids):
         numbers = [row[0] for row in _documents(connection, workspace, part, "o.n")]
-        some = f"(SELECT n FROM store_chunks WHERE document IN ({marks(numbers)}))"
-        for table in ("store_mentions", "store_evidence"):
-            connection.execute(f"DELETE FROM {table} WHERE chunk IN {some}", numbers)
+        chunks = connection.execute(
+            f"SELECT n FROM store_chunks WHERE document IN ({marks(numbers)})", numbers
+        )
+        chunk_nodes.forget(connection, [chunk for (chunk,) in chunks])
         connection.execute(f"DELETE FROM store_chunks WHERE document IN ({marks(numbers)})", numbers)
         connection.execute(f"DELETE FROM store_documents WHERE n IN ({marks(numbers)})", numbers)

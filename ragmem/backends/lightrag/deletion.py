@@ -58,15 +58,17 @@ class _Removal:
                 )
             ]
         types = self._lost_types(ours)
-        nodes = {node for _, node in chunk_nodes.mentions_of(self._connection, numbers)}
+        mentions = chunk_nodes.mentions_of(self._connection, numbers)
+        evidence = chunk_nodes.evidence_of(self._connection, numbers)
         lost: dict[int, float] = {}
-        for _, edge, weight in chunk_nodes.evidence_of(self._connection, numbers):
+        for _, edge, weight in evidence:
             lost[edge] = lost.get(edge, 0.0) + weight / keys.WEIGHT
         for edge, weight in self._lost_by_foreign(numbers, listed).items():
             lost[edge] = lost.get(edge, 0.0) + weight
+        chunk_nodes.delete(self._connection, mentions, evidence)
         self._delete_rows([*ours, *foreign], numbers, listed)
         self._shrink_edges(lost)
-        self._shrink_nodes(nodes, types)
+        self._shrink_nodes({node for _, node in mentions}, types)
 
     def _lost_types(self, ours: Sequence[str]) -> dict[str, Counter[str]]:
         """Return name -> type -> the number of mentions that go, as negative numbers."""
@@ -122,7 +124,6 @@ class _Removal:
         self._delete_kv(views.TEXT_CHUNKS, chunk_ids)
         for namespace in (views.FULL_DOCS, views.FULL_ENTITIES, views.FULL_RELATIONS):
             self._delete_kv(namespace, memories)
-        chunk_nodes.forget(self._connection, numbers)
         for part in batches(numbers):
             execute(f"DELETE FROM store_chunks WHERE n IN ({marks(part)})", part)
         for some in batches(memories):

@@ -246,7 +246,7 @@ def _mentions(connection: sqlite3.Connection) -> Iterator[tuple[int, str, _Menti
         chunks = dict(
             connection.execute("SELECT n, position FROM store_chunks WHERE document = ?", (number,))
         )
-        mentions = list(chunk_nodes.mentions_of(connection, chunks))
+        mentions = chunk_nodes.mentions_of(connection, chunks)
         names = _names_of(connection, _NAMES, {node for _, node in mentions})
         evidence = [(chunk, edge) for chunk, edge, _ in chunk_nodes.evidence_of(connection, chunks)]
         pairs = _names_of(connection, _PAIRS, {edge for _, edge in evidence})

@@ -6,7 +6,7 @@ mentions up.
 
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import groupby
 from operator import itemgetter
 
@@ -69,38 +69,50 @@ def add(connection: sqlite3.Connection, mentions: Iterable[tuple[int, int]]) -> 
     )
 
 
-def mentions_of(connection: sqlite3.Connection, chunks: Iterable[int]) -> Iterator[tuple[int, int]]:
-    """Yield (chunk, entity) of all mentions by chunks."""
-    for chunk, nodes in read(connection, chunks).items():
+def mentions_of(connection: sqlite3.Connection, chunks: Iterable[int]) -> list[tuple[int, int]]:
+    """Return (chunk, entity) of all mentions by chunks."""
+    return [
+        (chunk, node)
+        for chunk, nodes in read(connection, chunks).items()
         for (node,) in connection.execute(
             f"SELECT m.node FROM {LISTED} AS w CROSS JOIN store_mentions AS m"
             " ON m.node = w.value AND m.chunk = ?",
             (listed(nodes), chunk),
-        ).fetchall():
-            yield chunk, node
+        )
+    ]
 
 
-def evidence_of(connection: sqlite3.Connection, chunks: Iterable[int]) -> Iterator[tuple[int, int, float]]:
-    """Yield (chunk, relation, weight) of all evidence by chunks: relations join what these mention."""
-    for chunk, nodes in read(connection, chunks).items():
-        given = listed(nodes)
+def evidence_of(connection: sqlite3.Connection, chunks: Iterable[int]) -> list[tuple[int, int, float]]:
+    """Return (chunk, relation, weight) of all evidence by chunks: relations join what these list."""
+    return [
+        (chunk, edge, weight)
+        for chunk, nodes in read(connection, chunks).items()
+        if len(nodes) > 1
         for edge, weight in connection.execute(
-            f"SELECT m.edge, m.weight FROM {LISTED} AS w CROSS JOIN store_edges AS e"
-            f" ON e.source = w.value AND e.target IN (SELECT value FROM {LISTED})"
-            " CROSS JOIN store_evidence AS m ON m.edge = e.n AND m.chunk = ?",
-            (given, given, chunk),
-        ).fetchall():
-            yield chunk, edge, weight
+            "SELECT m.edge, m.weight FROM json_each(?1) AS w CROSS JOIN store_edges AS e"
+            " ON e.source = w.value AND e.target IN (SELECT value FROM json_each(?1))"
+            " CROSS JOIN store_evidence AS m ON m.edge = e.n AND m.chunk = ?2",
+            (listed(nodes), chunk),
+        )
+    ]
+
+
+def delete(
+    connection: sqlite3.Connection,
+    mentions: Iterable[tuple[int, int]],
+    evidence: Iterable[tuple[int, int, float]],
+) -> None:
+    """Remove mentions and evidence, as the functions above return them."""
+    connection.executemany("DELETE FROM store_mentions WHERE chunk = ? AND node = ?", mentions)
+    connection.executemany(
+        "DELETE FROM store_evidence WHERE chunk = ? AND edge = ?", [row[:2] for row in evidence]
+    )
 
 
 def forget(connection: sqlite3.Connection, chunks: Iterable[int]) -> None:
     """Remove all mentions and evidence by chunks."""
     numbers = list(chunks)
-    for table, column, found in (
-        ("store_mentions", "node", mentions_of(connection, numbers)),
-        ("store_evidence", "edge", (row[:2] for row in evidence_of(connection, numbers))),
-    ):
-        connection.executemany(f"DELETE FROM {table} WHERE chunk = ? AND {column} = ?", list(found))
+    delete(connection, mentions_of(connection, numbers), evidence_of(connection, numbers))
 
 
 _NODES = (

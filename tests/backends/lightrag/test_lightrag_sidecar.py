@@ -19,6 +19,7 @@ DIMENSIONS = 64
 MODEL = "made-up"
 COUNT = 2000
 WIDTHS = {"records": mmap_index.RECORD.itemsize, "bits": 8}
+PLACES = {name: place for name, (_, place) in mmap_index.RECORD.fields.items()}
 
 
 def unit_vectors(count, *, seed=0, dimensions=DIMENSIONS):
@@ -133,8 +134,11 @@ def test_what_a_killed_process_left_half_written_is_no_problem(database, folder)
     assert [path.name for path in folder.parent.iterdir() if path.is_dir()] == [folder.name]
 
 
-def test_files_of_an_earlier_release_are_no_problem_and_go_when_new_ones_are_written(database, folder):
-    former = folder.with_name(mmap_index.folder_name("chunks", MODEL, DIMENSIONS, mmap_index.FORMER))
+@pytest.mark.parametrize("version", mmap_index.FORMER)
+def test_files_of_an_earlier_release_are_no_problem_and_go_when_new_ones_are_written(
+    database, folder, version
+):
+    former = folder.with_name(mmap_index.folder_name("chunks", MODEL, DIMENSIONS, version))
     folder.rename(former)
     assert VectorIndex(database).check() == []
     assert nearest(VectorIndex(database), VECTORS[9]) == "9"
@@ -158,15 +162,15 @@ def cut_a_file(folder):
 
 
 def flip_a_scale(folder):
-    flip(folder / "records", 700 * WIDTHS["records"] + 18)
+    flip(folder / "records", 700 * WIDTHS["records"] + PLACES["scale"] + 2)
 
 
 def flip_a_workspace(folder):
-    flip(folder / "records", 700 * WIDTHS["records"] + 12)
+    flip(folder / "records", 700 * WIDTHS["records"] + PLACES["workspace"])
 
 
 def flip_a_number(folder):
-    flip(folder / "records", 700 * WIDTHS["records"] + 1)
+    flip(folder / "records", 700 * WIDTHS["records"] + PLACES["seq"] + 1)
 
 
 def flip_signs(folder):
@@ -401,7 +405,7 @@ database = SQLiteDatabase(Path(sys.argv[1]))
 query = np.load(sys.argv[2])
 index = VectorIndex(database)
 database.connection()
-resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, 40_000))
+resource.setrlimit(resource.RLIMIT_FSIZE, (36_000, 36_000))
 for turn in range(2):
     [hit] = index.search("chunks", "made-up", query, limit=1)
     assert hit.id == "2200", hit

@@ -42,10 +42,10 @@ class Group:
         folder = database.home / FOLDER / folder_name(self.namespace, self.model, self.dimensions)
         return Sidecar(folder, self.dimensions, partial(fetch_codes, database, self))
 
-    def former(self, database: SQLiteDatabase) -> Sidecar:
-        """Return the sidecar that an earlier release wrote, which can only be removed."""
-        name = folder_name(self.namespace, self.model, self.dimensions, FORMER)
-        return Sidecar(database.home / FOLDER / name, self.dimensions)
+    def former(self, database: SQLiteDatabase) -> list[Sidecar]:
+        """Return the sidecars that earlier releases may have written, which can only be removed."""
+        names = (folder_name(self.namespace, self.model, self.dimensions, version) for version in FORMER)
+        return [Sidecar(database.home / FOLDER / name, self.dimensions) for name in names]
 
 
 def fetch_codes(database: SQLiteDatabase, group: Group, seqs: Sequence[int]) -> Mapping[int, bytes]:
@@ -165,7 +165,7 @@ def check(database: SQLiteDatabase) -> list[tuple[str, str]]:
     rows that a sweep drops, half-written rows of a killed process, those of an earlier release, no files.
     """
     current = {group.sidecar(database).folder: group for group in groups(database)}
-    former = {group.former(database).folder for group in groups(database)}
+    former = {sidecar.folder for group in current.values() for sidecar in group.former(database)}
     return [
         problem
         for path in _folders(database)

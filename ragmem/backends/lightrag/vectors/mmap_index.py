@@ -26,7 +26,10 @@ from ragmem.backends.lightrag.vectors.segments import FetchCodes, Row, Segment, 
 FOLDER = "vectors"
 """The folder of all sidecars in a home."""
 
-RECORD = np.dtype([("seq", "<i8"), ("workspace", "<u8"), ("scale", "<f4"), ("crc", "<u4")])
+RECORD = np.dtype([("seq", "<u4"), ("workspace", "<u4"), ("scale", "<f4"), ("crc", "<u4")])
+
+_MOST_ROWS = 2**32
+"""Sequence numbers from here on have no record; four billion vectors were written then."""
 
 FETCH = 20_000
 """Rows that are appended at a time, so that building a large sidecar needs little memory."""
@@ -42,11 +45,11 @@ RELEASED_FROM = 64 * 2**20
 """Bytes of codes from which their memory is released after each search, which takes 1.5 ms at a million
 rows."""
 
-FORMAT = 3
-FORMER = 2
-"""Formats of the files, each in folders of other names. Who writes the present one removes the former one."""
+FORMAT = 4
+FORMER = (3, 2)
+"""Formats of the files, each in folders of other names. Who writes the present one removes the others."""
 
-_SUMMED = 20
+_SUMMED = 12
 """Bytes of a record that its checksum covers, besides the row's part of the other files."""
 
 FetchRows = Callable[[int, int], Sequence[Row]]
@@ -268,6 +271,8 @@ class Sidecar:
                 if not rows:
                     return added
                 segment = from_rows(rows, self.dimensions)
+                if segment.last >= _MOST_ROWS:
+                    raise OSError(f"the vector {segment.last} has no record")
                 records = np.empty(len(segment), RECORD)
                 records["seq"], records["workspace"] = segment.seqs, segment.workspaces
                 records["scale"] = segment.scales

@@ -3,6 +3,7 @@
 import hashlib
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,8 +72,8 @@ def cosines(
 
 
 def workspace_number(workspace: str) -> int:
-    """Return a 64-bit hash of a workspace; hits are verified in the database anyway."""
-    return int.from_bytes(hashlib.blake2b(workspace.encode(), digest_size=8).digest(), "little")
+    """Return a 32-bit hash of a workspace; hits are verified in the database anyway."""
+    return int.from_bytes(hashlib.blake2b(workspace.encode(), digest_size=4).digest(), "little")
 
 
 def sign_bits(codes: NDArray[np.int8]) -> NDArray[np.uint64]:
@@ -107,7 +108,7 @@ class StoredCodes:
     """
 
     def __init__(
-        self, seqs: NDArray[np.int64], bits: NDArray[np.uint64], dimensions: int, fetch: FetchCodes
+        self, seqs: NDArray[np.integer[Any]], bits: NDArray[np.uint64], dimensions: int, fetch: FetchCodes
     ) -> None:
         self._seqs = seqs
         self._bits = bits
@@ -146,8 +147,8 @@ class StoredCodes:
 class Segment:
     """Some vectors in order of their sequence numbers: n rows, `codes` (n, dimensions), `bits` (n, words)."""
 
-    seqs: NDArray[np.int64]
-    workspaces: NDArray[np.uint64]
+    seqs: NDArray[np.integer[Any]]
+    workspaces: NDArray[np.uint32]
     scales: NDArray[np.float32]
     codes: NDArray[np.int8] | StoredCodes
     bits: NDArray[np.uint64]
@@ -218,7 +219,7 @@ def from_rows(rows: Sequence[Row], dimensions: int) -> Segment:
     numbers = {workspace: workspace_number(workspace) for workspace in {row[1] for row in rows}}
     return Segment(
         seqs=np.array([row[0] for row in rows], np.int64),
-        workspaces=np.array([numbers[row[1]] for row in rows], np.uint64),
+        workspaces=np.array([numbers[row[1]] for row in rows], np.uint32),
         scales=np.array([row[2] for row in rows], np.float32),
         codes=codes,
         bits=sign_bits(codes),
@@ -286,12 +287,12 @@ def scores_of(
     return dict(zip(segment.seqs[places].tolist(), cosines.tolist(), strict=True))
 
 
-def _are_in(workspaces: NDArray[np.uint64], wanted: Sequence[int]) -> NDArray[np.bool_]:
+def _are_in(workspaces: NDArray[np.uint32], wanted: Sequence[int]) -> NDArray[np.bool_]:
     if len(wanted) > _FEW_WORKSPACES:
-        return np.isin(workspaces, np.array(wanted, np.uint64))
+        return np.isin(workspaces, np.array(wanted, np.uint32))
     found = np.zeros(len(workspaces), np.bool_)
     for number in wanted:
-        found |= workspaces == np.uint64(number)
+        found |= workspaces == np.uint32(number)
     return found
 
 

@@ -398,9 +398,9 @@ class VectorIndex:
             view.writable = False
             return
         view.mapped, view.recent, view.known, view.identity = mapped, [], {}, sidecar.identity()
-        former = group.former(self._database)
-        if former.folder.exists():
-            former.remove()
+        for former in group.former(self._database):
+            if former.folder.exists():
+                former.remove()
 
     def _is_large(self, group: Group) -> bool:
         with self._database.read() as connection:

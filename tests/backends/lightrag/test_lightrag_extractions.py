@@ -4,6 +4,7 @@ import sqlite3
 import zlib
 from contextlib import closing
 
+import orjson
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -61,6 +62,20 @@ def test_a_sentence_of_the_text_is_not_stored_again():
     assert extractions.decode(extractions.encode({0: (MENTION, RELATION)}, text), text) == {
         0: (MENTION, RELATION)
     }
+
+
+def test_what_an_earlier_release_stored_as_plain_numbers_is_read():
+    text = "Kafka feeds Redis. Redis holds the carts."
+    found = {
+        0: ([{"name": "Kafka", "type": "tool", "description": "Kafka feeds Redis."}], []),
+        2: (MENTION, [RELATION[0] | {"description": "Kafka feeds Redis."}]),
+    }
+    names, numbers = ["Kafka", "Redis"], [[0, 1], [0, 0], [0, 1]]
+    places, chunks = [0, 18, 19, 22], [[0, 1, 0], [2, 1, 1]]
+    relations = [[1], [0], [0], [0], [1.5]]
+    content = [names, ["tool"], ["feeds"], [], zlib.crc32(text.encode()), places, chunks, numbers, relations]
+    assert extractions.decode(zlib.compress(orjson.dumps(content)), text) == found
+    assert extractions.decode(extractions.encode(found, text), text) == found
 
 
 def test_names_stand_for_sentences_of_a_text_that_has_changed():

@@ -126,12 +126,11 @@ def find_argument_passwords(text: str, raw: bytes, small: bytes) -> Iterator[Sec
 
     `raw` is the text in ASCII, `small` the same in lower case.
     """
-    yield from _check_argument(text, small, b"net use", _share_password)
-    yield from _check_argument(text, small, b"net user", _user_password)
-    yield from _check_argument(text, small, b"htpasswd", _htpasswd_password)
+    for command in names_in(small, _ARGUMENTS):
+        yield from _check_argument(text, small, command)
     words = vocabulary(small)
-    for sought, run, pattern in _PLACES:
-        if run in words:
+    for sought, keys, pattern in _PLACES:
+        if keys <= words:
             for found in matches(text, raw, (sought,), pattern):
                 if has_mixed_characters(found["value"]) and not is_ordinary(found["value"]):
                     yield Secret(*found.span("value"), "password")
@@ -221,10 +220,9 @@ _Argument = tuple[int, str]
 """The start of an argument of a command, and the argument."""
 
 
-def _check_argument(
-    text: str, small: bytes, command: bytes, password: Callable[[Sequence[_Argument]], _Argument | None]
-) -> Iterator[Secret]:
+def _check_argument(text: str, small: bytes, command: bytes) -> Iterator[Secret]:
     """Yield the password argument of a command, unless it is a word or a placeholder."""
+    password = _PASSWORD_OF[command]
     for at in places(small, command, step=len(command)):
         if found := password(_arguments(text, at + len(command))):
             start, value = found[0], found[1].partition("\\")[0]
@@ -272,11 +270,19 @@ def _htpasswd_password(arguments: Sequence[_Argument]) -> _Argument | None:
     return given[place] if "b" in flags and len(given) > place else None
 
 
+_PASSWORD_OF: dict[bytes, Callable[[Sequence[_Argument]], _Argument | None]] = {
+    b"net use": _share_password,
+    b"net user": _user_password,
+    b"htpasswd": _htpasswd_password,
+}
+_ARGUMENTS = with_letters(_PASSWORD_OF)
+
+
 def find_option_secrets(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
     """Yield the secrets among the long options of a command: `--token ...`, `/p:...=...`."""
     words = vocabulary(small)
-    for sought, run, kind in _LONG:
-        if run not in words:
+    for sought, keys, kind in _LONG:
+        if not keys <= words:
             continue
         for at in places(raw, sought):
             # The option begins some letters before the part that means a secret.

@@ -72,8 +72,8 @@ MIN_ENCRYPTED = 8
 def find_directive_secrets(text: str, small: bytes) -> Iterator[Secret]:
     """Yield the secrets in directives of daemons and routers, and in commands."""
     words = vocabulary(small)
-    for sought, run, pattern in _DIRECTIVES:
-        for found in matches(text, small, (sought,) if run in words else (), pattern):
+    for sought, keys, pattern in _DIRECTIVES:
+        for found in matches(text, small, (sought,) if keys <= words else (), pattern):
             if _is_password(found["value"], sought):
                 yield Secret(*found.span("value"), "password" if b"pass" in sought else "secret")
 

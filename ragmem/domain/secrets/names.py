@@ -420,12 +420,16 @@ def _is_login(encoded: str) -> bool:
     )
 
 
+_BASICS = with_letters((b"basic ",))
+_AUTHORIZATIONS = with_letters((b"bearer ", b"auth"))
+
+
 def find_header_tokens(text: str, small: bytes) -> Iterator[Secret]:
     """Yield the secrets of `Authorization` headers, bearer tokens and registry logins."""
-    for login in matches(text, small, (b"basic ",), _BASIC):
+    for login in matches(text, small, names_in(small, _BASICS), _BASIC):
         if _is_login(login["value"]):
             yield Secret(*login.span("value"), "token")
-    for sought in (b"bearer ", b"auth"):
+    for sought in names_in(small, _AUTHORIZATIONS):
         for pair in matches(text, small, (sought,), _LOGIN):
             if not is_ordinary(pair["value"]) and has_mixed_characters(pair["value"]):
                 yield Secret(*pair.span("value"), "password")

@@ -16,7 +16,7 @@ from ragmem.domain.secrets.values import (
     is_safe,
     is_word,
 )
-from ragmem.domain.secrets.words import matches, names_in, places, with_letters
+from ragmem.domain.secrets.words import foreign_letters, matches, names_in, places, with_letters
 from ragmem.patterns import lazy
 
 MIN_PROSE_PASSWORD = 5
@@ -165,7 +165,7 @@ _FOREIGN = lazy("|".join(map(re.escape, FOREIGN)))
 @lru_cache(maxsize=1)
 def foreign_names(text: str) -> tuple[tuple[int, int], ...]:
     """Return the spans of the names of a password in other scripts."""
-    if text.isascii() or not _FOREIGN_LETTERS.search(text):
+    if text.isascii() or not _FOREIGN_LETTERS.search(foreign_letters(text)):
         return ()
     return tuple(one.span() for one in _FOREIGN.finditer(text))
 

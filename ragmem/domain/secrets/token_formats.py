@@ -306,13 +306,11 @@ TOKEN_FORMATS = (
     _hash(":::", r"(?<=[0-9a-fA-F]{32}:[0-9a-fA-F]{32}:::)"),
 )
 
-_WORD = lazy(r"[A-Za-z]+[^A-Za-z]+\Z")
 _BEFORE = frozenset({":AA", "-us", ".atlasv1.", "AZDO", "Q~", "/1", ":fx", "_mmk", ":APA91b", ":::", "|"})
 """Prefixes with a part of the secret before them, which belongs to the match."""
 
 _WIDE = [
-    # A prefix with letters only, and no letter before or after it, is a whole word.
-    (shape, lead, lead.encode(), letters(lead.encode()), bool(_WORD.match(lead)) and lead not in _BEFORE)
+    (shape, lead, lead.encode(), letters(lead.encode(), is_begun=lead[0].isalnum() and lead not in _BEFORE))
     for shape in TOKEN_FORMATS
     if shape.wide
     for lead in shape.begins
@@ -411,9 +409,9 @@ def _with_prefix(text: str, raw: bytes) -> Iterator[Secret]:
 
 def _with_wide_pattern(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
     yield from _with_prefix(text, raw)
-    some, words = vocabulary(small), word_set(small)
-    for shape, begin, sought, run, whole in _WIDE:
-        if run not in (words if whole else some):
+    words = vocabulary(small)
+    for shape, begin, sought, keys in _WIDE:
+        if not keys <= words:
             continue
         place = raw.find(sought)
         while place >= 0:

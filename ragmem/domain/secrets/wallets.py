@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from ragmem.domain.secrets.values import Secret
-from ragmem.domain.secrets.words import word_set, words_of
+from ragmem.domain.secrets.words import words_of
 from ragmem.patterns import lazy
 
 MIN_WORDS = 12
@@ -28,9 +28,12 @@ def _seeds() -> frozenset[bytes]:
 def find_seed_phrases(small: bytes) -> Iterator[Secret]:
     """Yield each run of twelve or more words of the BIP-39 list."""
     seeds = _seeds()
-    if len(seeds & word_set(small)) < MIN_DIFFERENT:
-        return
-    if b"\1" * MIN_WORDS not in bytes(map(seeds.__contains__, words_of(small))):
+    words = words_of(small)
+    # Of so many in a row one is at such a place, and most words are at none.
+    if not any(
+        words[place] in seeds and _is_in_row(words, place, seeds)
+        for place in range(MIN_WORDS - 1, len(words), MIN_WORDS)
+    ):
         return
     row: list[re.Match[bytes]] = []
     for word in _WORD.finditer(small):
@@ -40,6 +43,12 @@ def find_seed_phrases(small: bytes) -> Iterator[Secret]:
         if word[0] in seeds:
             row.append(word)
     yield from _phrase(row)
+
+
+def _is_in_row(words: tuple[bytes, ...], place: int, seeds: frozenset[bytes]) -> bool:
+    """Tell whether enough words beside each other, this one among them, are in the list."""
+    around = words[max(0, place - MIN_WORDS + 1) : place + MIN_WORDS]
+    return b"\1" * MIN_WORDS in bytes(map(seeds.__contains__, around))
 
 
 _BETWEEN = b" \t\r\n0123456789.,;:|\"'`*->)\\"

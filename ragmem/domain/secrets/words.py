@@ -7,24 +7,41 @@ from functools import cache, lru_cache
 
 from ragmem.patterns import lazy
 
+_ASCII = bytes(range(128))
 _NO_LETTER = bytes(code if chr(code).isascii() and chr(code).islower() else ord(" ") for code in range(256))
 _RUN = lazy(rb"[a-z]+")
 
-Names = tuple[tuple[bytes, bytes], ...]
+Keys = frozenset[bytes]
+"""What a text needs to have a string: its runs of letters, with a blank where a word begins or ends."""
+
+Names = tuple[tuple[bytes, Keys], ...]
 """Names that are sought, each with its `letters`."""
 
-_BEGINNING = 2
-_BY_BEGINNING: defaultdict[bytes, list[bytes]] = defaultdict(list)
-"""The `letters` that are sought, by their first two."""
+_SHORTEST = 2
+_INSIDE: defaultdict[bytes, list[bytes]] = defaultdict(list)
+"""The runs that may stand anywhere in a word, by their first two letters."""
 
-_EVERYWHERE: set[bytes] = set()
-"""Those that are shorter, which count as being in each text."""
+_BEGINS: defaultdict[bytes, list[bytes]] = defaultdict(list)
+_ENDS: defaultdict[bytes, list[bytes]] = defaultdict(list)
+"""Those that begin or end a word, by their first and last two letters."""
+
+_WHOLE: set[bytes] = set()
+"""Those that are a word."""
 
 _PLAIN: set[bytes] = set()
 """Words without any of them, which most words of most texts are."""
 
-MOST_PLAIN, LONGEST_KEPT = 20_000, 24
-"""Words that are kept, some 2 MB, and their letters at most: no other text has a longer one."""
+_TELLING: dict[bytes, tuple[bytes, ...]] = {}
+"""The other words, each with its keys."""
+
+MOST_PLAIN, MOST_TELLING, LONGEST_KEPT = 20_000, 4_096, 24
+"""Words that are kept, some 3 MB, and their letters at most: no other text has a longer one."""
+
+
+@lru_cache(maxsize=1)
+def foreign_letters(text: str) -> str:
+    """Return the characters of a text that are not ASCII; searching these is faster, and most texts have few."""
+    return text.encode("utf-8", "surrogatepass").translate(None, _ASCII).decode("utf-8", "surrogatepass")
 
 
 @lru_cache(maxsize=1)
@@ -40,45 +57,65 @@ def word_set(small: bytes) -> frozenset[bytes]:
 
 
 @lru_cache(maxsize=1)
-def vocabulary(small: bytes) -> frozenset[bytes]:
-    """Return the `letters` that a text has; a string whose letters are missing here is not in the text."""
-    found = set(_EVERYWHERE)
-    for word in word_set(small) - _PLAIN:
-        runs = _runs_in(word) if len(word) <= LONGEST_KEPT else _runs_in.__wrapped__(word)
-        if runs:
-            found.update(runs)
-        elif len(word) <= LONGEST_KEPT:
-            _PLAIN.add(word)
-    if len(_PLAIN) > MOST_PLAIN:
-        _PLAIN.clear()
+def vocabulary(small: bytes) -> Keys:
+    """Return the keys of `letters` that a text has; a string of which one is missing is not in the text."""
+    found: set[bytes] = set()
+    words = word_set(small)
+    for word in words.difference(_PLAIN).difference(_TELLING):
+        keys = _keys_of(word)
+        found.update(keys)
+        if len(word) <= LONGEST_KEPT:
+            if keys:
+                _TELLING[word] = keys
+            else:
+                _PLAIN.add(word)
+    # Another thread may clear what is kept.
+    found.update(*(_TELLING.get(word) or _keys_of(word) for word in _TELLING.keys() & words))
+    if len(_PLAIN) > MOST_PLAIN or len(_TELLING) > MOST_TELLING:
+        _forget()
     return frozenset(found)
 
 
-@lru_cache(maxsize=4_096)
-def _runs_in(word: bytes) -> tuple[bytes, ...]:
-    return tuple(
+def _keys_of(word: bytes) -> tuple[bytes, ...]:
+    keys = [
         run
         for at in range(len(word) - 1)
-        for run in _BY_BEGINNING.get(word[at : at + _BEGINNING], ())
+        for run in _INSIDE.get(word[at : at + _SHORTEST], ())
         if word.startswith(run, at)
-    )
+    ]
+    keys += [b" " + run for run in _BEGINS.get(word[:_SHORTEST], ()) if word.startswith(run)]
+    keys += [run + b" " for run in _ENDS.get(word[-_SHORTEST:], ()) if word.endswith(run)]
+    return (*keys, b" " + word + b" ") if word in _WHOLE else tuple(keys)
+
+
+def _forget() -> None:
+    _PLAIN.clear()
+    _TELLING.clear()
+    vocabulary.cache_clear()
 
 
 @cache
-def letters(sought: bytes) -> bytes:
-    """Return the longest run of letters of a string, in lower case; `vocabulary` tells of it from now on.
+def letters(sought: bytes, *, is_begun: bool = False) -> Keys:
+    """Return the runs of letters of a string, in lower case; `vocabulary` tells of them from now on.
 
-    Call it while a module is loaded: what was kept of texts is dropped.
+    A run behind another character begins a word of any text that has the string, and so with its end;
+    `is_begun` tells that no letter stands before the string. Call it while a module is loaded: what was kept
+    of texts is dropped.
     """
-    run = max(_RUN.findall(sought.lower()), key=len, default=b"")
-    if len(run) < _BEGINNING:
-        _EVERYWHERE.add(run)
-    elif run not in _BY_BEGINNING[run[:_BEGINNING]]:
-        _BY_BEGINNING[run[:_BEGINNING]].append(run)
-    vocabulary.cache_clear()
-    _runs_in.cache_clear()
-    _PLAIN.clear()
-    return run
+    keys = set()
+    for found in _RUN.finditer(sought.lower()):
+        run, begins, ends = found[0], found.start() > 0 or is_begun, found.end() < len(sought)
+        if len(run) < _SHORTEST and not (begins and ends):
+            continue
+        keys.add(b" " * begins + run + b" " * ends)
+        if begins and ends:
+            _WHOLE.add(run)
+        else:
+            by, two = (_ENDS, run[-_SHORTEST:]) if ends else (_BEGINS if begins else _INSIDE, run[:_SHORTEST])
+            if run not in by[two]:
+                by[two].append(run)
+    _forget()
+    return frozenset(keys)
 
 
 def places(raw: bytes, sought: bytes, *, step: int = 1) -> Iterator[int]:
@@ -107,4 +144,4 @@ def with_letters(names: Iterable[bytes]) -> Names:
 def names_in(small: bytes, names: Names) -> list[bytes]:
     """Return the names that may occur in a text."""
     there = vocabulary(small)
-    return [name for name, sought in names if sought in there]
+    return [name for name, keys in names if keys <= there]

@@ -47,8 +47,12 @@ def find_seed_phrases(small: bytes) -> Iterator[Secret]:
 
 def _is_in_row(words: tuple[bytes, ...], place: int, seeds: frozenset[bytes]) -> bool:
     """Tell whether enough words beside each other, this one among them, are in the list."""
-    around = words[max(0, place - MIN_WORDS + 1) : place + MIN_WORDS]
-    return b"\1" * MIN_WORDS in bytes(map(seeds.__contains__, around))
+    first, last = place, place + 1
+    while first > 0 and words[first - 1] in seeds:
+        first -= 1
+    while last < len(words) and words[last] in seeds:
+        last += 1
+    return last - first >= MIN_WORDS
 
 
 _BETWEEN = b" \t\r\n0123456789.,;:|\"'`*->)\\"

@@ -40,7 +40,7 @@ MOST_PLAIN, MOST_TELLING, LONGEST_KEPT = 20_000, 4_096, 24
 
 @lru_cache(maxsize=1)
 def foreign_letters(text: str) -> str:
-    """Return the characters of a text that are not ASCII; searching these is faster, and most texts have few."""
+    """Return the characters of a text that are not ASCII: a search of these is faster: they are few."""
     return text.encode("utf-8", "surrogatepass").translate(None, _ASCII).decode("utf-8", "surrogatepass")
 
 

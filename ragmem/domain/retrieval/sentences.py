@@ -295,11 +295,13 @@ def _rarity_of(
     asked = dict.fromkeys(map(stem, [*plain, *named]))
     rarity: dict[str, float] = {}
     forms: dict[str, tuple[str, float]] = {term: (term, 1.0) for term in asked if term in frequency}
+    begun = {term[:SHORTEST_ALIKE] for term in asked if term not in frequency}
+    alike = [word for word in frequency if word[:SHORTEST_ALIKE] in begun and len(word) >= SHORTEST_ALIKE]
     for term in asked:
         often = frequency[term]
         if not often and len(term) >= SHORTEST_ALIKE and not term.isdigit():
-            for word in frequency:
-                if len(word) >= SHORTEST_ALIKE and (word.startswith(term) or term.startswith(word)):
+            for word in alike:
+                if word.startswith(term) or term.startswith(word):
                     forms.setdefault(word, (term, ALIKE))
                     often += frequency[word]
         if often:

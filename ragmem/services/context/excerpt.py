@@ -21,6 +21,10 @@ MAX_TITLE = 120
 MOST_ANSWERS = 3
 """Maximum sentences outside of the best chunk that are shown because they answer the question."""
 
+MOST_MEASURED = 100_000
+"""Characters from which parts are measured as they are: they have room in hardly any block, and the search for
+secrets in a file in base64 takes a second for three megabytes."""
+
 COMPARED = 4000
 """Characters of an excerpt that are compared with others."""
 
@@ -147,18 +151,25 @@ class Excerpt:
 
     def render(self, chosen: Chosen) -> str:
         """Return a blank line, the line above, and the chosen parts in the order of the text."""
-        pieces = [
-            self._redact_span(self._parts[first][0], self._parts[last][1]) for first, last in runs(chosen)
-        ]
-        body = f"\n{GAP}\n".join(pieces)
-        return f"\n{self._head(chosen)}\n{body}\n"
+        return self._below_head(chosen, [self._redact_span(*span) for span in self._spans(chosen)])
 
     def cost(self, chosen: Chosen) -> tuple[int, int]:
-        """Return the tokens and the characters of these parts."""
+        """Return the tokens and the characters of these parts; of very long ones with their secrets."""
         if chosen not in self._costs:
-            text = self.render(chosen)
+            spans = self._spans(chosen)
+            if sum(end - start for start, end in spans) > MOST_MEASURED:
+                text = self._below_head(chosen, [self.text[start:end] for start, end in spans])
+            else:
+                text = self.render(chosen)
             self._costs[chosen] = estimate_tokens(text), len(text)
         return self._costs[chosen]
+
+    def _spans(self, chosen: Chosen) -> list[tuple[int, int]]:
+        return [(self._parts[first][0], self._parts[last][1]) for first, last in runs(chosen)]
+
+    def _below_head(self, chosen: Chosen, pieces: Sequence[str]) -> str:
+        body = f"\n{GAP}\n".join(pieces)
+        return f"\n{self._head(chosen)}\n{body}\n"
 
     def repeats(self, other: "Excerpt") -> bool:
         """Tell whether nearly all of one excerpt is in the other, and both are valid or neither is."""

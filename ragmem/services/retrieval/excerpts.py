@@ -61,9 +61,7 @@ class SecretSearch:
         self._text = text
         self._redactor = redactor
         self._windows: dict[Span, list[Secret]] = {}
-        # The pattern ignores case, and takes a hundred times as long as these.
-        far = any(mark in text for mark in ("-----B", "-----b", "<p", "<P")) and FAR_REACHING.search(text)
-        self._as_a_whole = len(text) <= WHOLE or bool(far)
+        self._as_a_whole = len(text) <= WHOLE or _reaches_far(text)
 
     def near(self, spans: Sequence[Span]) -> list[Secret]:
         """Return the secrets in some parts, in order, also those that begin or end outside of them."""
@@ -84,6 +82,16 @@ class SecretSearch:
         found = [Secret(begin + one.start, begin + one.end, one.kind) for one in secrets]
         self._windows[begin, end] = found
         return found
+
+
+def _reaches_far(text: str) -> bool:
+    """Tell whether a text has a secret that may end anywhere."""
+    if text.isascii():
+        # The pattern ignores case, and takes a hundred times as long.
+        small = text.lower()
+        return "<private" in small or "-----begin" in small
+    marked = any(mark in text for mark in ("-----B", "-----b", "<p", "<P"))
+    return marked and FAR_REACHING.search(text) is not None
 
 
 def find_secrets_near(text: str, spans: Sequence[Span], redactor: Redactor) -> list[Secret]:

@@ -15,7 +15,7 @@ from ragmem.domain.secrets.values import (
     is_safe,
     is_word,
 )
-from ragmem.domain.secrets.words import letters, matches, names_in, places, vocabulary, with_letters
+from ragmem.domain.secrets.words import Names, letters, matches, names_in, places, with_letters
 from ragmem.patterns import lazy
 
 _PIPED = lazy(
@@ -128,18 +128,16 @@ def find_argument_passwords(text: str, raw: bytes, small: bytes) -> Iterator[Sec
     """
     for command in names_in(small, _ARGUMENTS):
         yield from _check_argument(text, small, command)
-    words = vocabulary(small)
-    for sought, keys, pattern in _PLACES:
-        if keys <= words:
-            for found in matches(text, raw, (sought,), pattern):
-                if has_mixed_characters(found["value"]) and not is_ordinary(found["value"]):
-                    yield Secret(*found.span("value"), "password")
+    for sought, pattern in names_in(small, _PLACES):
+        for found in matches(text, raw, (sought,), pattern):
+            if has_mixed_characters(found["value"]) and not is_ordinary(found["value"]):
+                yield Secret(*found.span("value"), "password")
     yield from _short_option_secrets(text, raw)
     yield from _marked_option_secrets(text, raw)
 
 
-_PLACES = tuple(
-    (name, letters(name), pattern)
+_PLACES = Names(
+    (letters(name), (name, pattern))
     for names, pattern in (
         (b"echo ,printf ", _PIPED),
         (b"sqlplus,expdp,impdp,rman ,sqlldr,connect ,CONNECT ,conn ,sqlcl", _SLASHED),
@@ -280,10 +278,7 @@ _ARGUMENTS = with_letters(_PASSWORD_OF)
 
 def find_option_secrets(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
     """Yield the secrets among the long options of a command: `--token ...`, `/p:...=...`."""
-    words = vocabulary(small)
-    for sought, keys, kind in _LONG:
-        if not keys <= words:
-            continue
+    for sought, kind in names_in(small, _LONG):
         for at in places(raw, sought):
             # The option begins some letters before the part that means a secret.
             low = max(text.rfind(mark, max(0, at - 48), at) for mark in " \n\"'") + 1
@@ -305,8 +300,8 @@ def find_option_secrets(text: str, raw: bytes, small: bytes) -> Iterator[Secret]
 
 
 _USERS = with_letters((b"-u", b"--user", b"--proxy-user", b"-U", b"--auth", b"-a "))
-_LONG = tuple(
-    (word, letters(word), kind)
+_LONG = Names(
+    (letters(word), (word, kind))
     for kind, words in (
         ("password", (b"pass", b"Pass", b"PASS", b"pwd", b"Pwd", b"-pw", b"psk")),
         ("secret", (b"-secret", b"-token", b"-key", b"apikey", b"Secret=", b"secret=", b"Token=", b"token=")),

@@ -12,15 +12,15 @@ from ragmem.domain.secrets.values import (
     is_safe,
     is_word,
 )
-from ragmem.domain.secrets.words import letters, matches, vocabulary
+from ragmem.domain.secrets.words import Names, letters, matches, names_in
 from ragmem.patterns import lazy
 
 _MARKED = r"[ \t]{1,4}\\?[\"']?(?P<value>[^\s\"'`,;<>|\\]{4,256}+)"
 _TYPED = r"(?:[ \t]{1,4}(?:\d|md5|sha\d{0,3}|ascii|encrypted|clear|plain|hash))?"
 """The type of the value, as routers write it."""
 
-_DIRECTIVES = tuple(
-    (word.encode(), letters(word.encode()), lazy(pattern + _TYPED + _MARKED))
+_DIRECTIVES = Names(
+    (letters(word.encode()), (word.encode(), lazy(pattern + _TYPED + _MARKED)))
     for word, pattern in (
         # Daemons.
         ("requirepass", "requirepass"),
@@ -71,9 +71,8 @@ MIN_ENCRYPTED = 8
 
 def find_directive_secrets(text: str, small: bytes) -> Iterator[Secret]:
     """Yield the secrets in directives of daemons and routers, and in commands."""
-    words = vocabulary(small)
-    for sought, keys, pattern in _DIRECTIVES:
-        for found in matches(text, small, (sought,) if keys <= words else (), pattern):
+    for sought, pattern in names_in(small, _DIRECTIVES):
+        for found in matches(text, small, (sought,), pattern):
             if _is_password(found["value"], sought):
                 yield Secret(*found.span("value"), "password" if b"pass" in sought else "secret")
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 
 from ragmem.domain.secrets.values import Secret, has_mixed_characters, is_placeholder, is_random
-from ragmem.domain.secrets.words import letters, places, vocabulary, word_set
+from ragmem.domain.secrets.words import Names, letters, names_in, places, word_set
 from ragmem.frozen import dataclass
 from ragmem.patterns import lazy
 
@@ -309,13 +309,13 @@ TOKEN_FORMATS = (
 _BEFORE = frozenset({":AA", "-us", ".atlasv1.", "AZDO", "Q~", "/1", ":fx", "_mmk", ":APA91b", ":::", "|"})
 """Prefixes with a part of the secret before them, which belongs to the match."""
 
-_WIDE = [
-    (shape, lead, lead.encode(), letters(lead.encode(), is_begun=lead[0].isalnum() and lead not in _BEFORE))
+_WIDE = Names(
+    (letters(lead.encode(), is_begun=lead[0].isalnum() and lead not in _BEFORE), (shape, lead, lead.encode()))
     for shape in TOKEN_FORMATS
     if shape.wide
     for lead in shape.begins
     if lead[0] not in "${"
-]
+)
 
 MOST_BEFORE = 72
 _HEAD = lazy(rf"[\w.~:-]{{1,{MOST_BEFORE}}}\Z")
@@ -409,10 +409,7 @@ def _with_prefix(text: str, raw: bytes) -> Iterator[Secret]:
 
 def _with_wide_pattern(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
     yield from _with_prefix(text, raw)
-    words = vocabulary(small)
-    for shape, begin, sought, keys in _WIDE:
-        if not keys <= words:
-            continue
+    for shape, begin, sought in names_in(small, _WIDE):
         place = raw.find(sought)
         while place >= 0:
             following = place + 1
@@ -426,15 +423,14 @@ def _with_wide_pattern(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
 
 def find_vendor_keys(text: str, small: bytes) -> Iterator[Secret]:
     """Yield keys without a format of their own after the name of a service: `Algolia admin ...`."""
-    words = word_set(small)
-    for name in (name for name in _VENDORS if name in words):
+    for name in sorted(word_set(small) & _VENDORS):
         for at in places(small, name, step=len(name)):
             found = None if small[at - 1 : at].isalpha() else _OF_VENDOR.match(text, at + len(name))
             if found and _is_key(found["value"], found["told"] or ""):
                 yield Secret(*found.span("value"), "secret")
 
 
-_VENDORS = tuple(
+_VENDORS = frozenset(
     name.encode()
     for name in (
         "adyen airtable algolia alchemy amplitude anthropic asana auth aws azure binance bitbucket brevo "

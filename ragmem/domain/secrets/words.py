@@ -4,6 +4,8 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
+from operator import itemgetter
+from typing import Any, Generic, TypeVar
 
 from ragmem.patterns import lazy
 
@@ -14,8 +16,25 @@ _RUN = lazy(rb"[a-z]+")
 Keys = frozenset[bytes]
 """What a text needs to have a string: its runs of letters, with a blank where a word begins or ends."""
 
-Names = tuple[tuple[bytes, Keys], ...]
-"""Names that are sought, each with its `letters`."""
+_T = TypeVar("_T")
+
+
+class Names(Generic[_T]):
+    """What is looked for by a string, in order: the string itself, or anything that belongs to it."""
+
+    def __init__(self, sought: Iterable[tuple[Keys, _T]]) -> None:
+        """Register things with the `letters` of their strings; call it while a module is loaded."""
+        self.everywhere: list[tuple[int, _T]] = []
+        for place, (keys, thing) in enumerate(sought):
+            if keys:
+                # A long key is in few texts.
+                _BY_KEY[max(keys, key=len)].append((keys, self, place, thing))
+            else:
+                self.everywhere.append((place, thing))
+
+
+_BY_KEY: defaultdict[bytes, list[tuple[Keys, Names[Any], int, Any]]] = defaultdict(list)
+"""All things, by a key that a text must have: nearly all of them are ruled out at once."""
 
 _SHORTEST = 2
 _INSIDE: defaultdict[bytes, list[bytes]] = defaultdict(list)
@@ -92,6 +111,7 @@ def _forget() -> None:
     _PLAIN.clear()
     _TELLING.clear()
     vocabulary.cache_clear()
+    _names_by_list.cache_clear()
 
 
 @cache
@@ -136,12 +156,23 @@ def matches(
                 yield found
 
 
-def with_letters(names: Iterable[bytes]) -> Names:
+def with_letters(names: Iterable[bytes]) -> Names[bytes]:
     """Return names for `names_in`."""
-    return tuple((name, letters(name)) for name in names)
+    return Names((letters(name), name) for name in names)
 
 
-def names_in(small: bytes, names: Names) -> list[bytes]:
-    """Return the names that may occur in a text."""
+def names_in(small: bytes, names: Names[_T]) -> list[_T]:
+    """Return what may occur in a text, in order."""
+    found: list[tuple[int, _T]] = _names_by_list(small).get(names, [])
+    return [thing for _, thing in sorted([*names.everywhere, *found], key=itemgetter(0))]
+
+
+@lru_cache(maxsize=1)
+def _names_by_list(small: bytes) -> dict[Names[Any], list[tuple[int, Any]]]:
     there = vocabulary(small)
-    return [name for name, keys in names if keys <= there]
+    found: defaultdict[Names[Any], list[tuple[int, Any]]] = defaultdict(list)
+    for key in _BY_KEY.keys() & there:
+        for keys, names, place, thing in _BY_KEY[key]:
+            if keys <= there:
+                found[names].append((place, thing))
+    return dict(found)

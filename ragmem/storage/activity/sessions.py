@@ -14,6 +14,9 @@ from ragmem.storage.sql.rows import from_stamp, to_stamp
 KEEP = timedelta(days=14)
 """A session without activity for this long has ended, and is deleted."""
 
+SWEEP = timedelta(hours=1)
+"""The time between two searches for ended sessions, which read all of them."""
+
 MAX_SESSIONS = 500
 MAX_SHOWN = 300
 """The latest ids that are kept of a session; earlier ones have left its context long ago."""
@@ -40,6 +43,7 @@ class Sessions:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._swept: datetime | None = None
 
     def get(self, identifier: str) -> Session | None:
         """Return a session; None for an unknown or expired one."""
@@ -84,7 +88,11 @@ class Sessions:
                     known.unwanted if known else (),
                 ),
             )
-            _forget(connection, now)
+            if self._swept is None or not self._swept <= now < self._swept + SWEEP:
+                connection.execute("DELETE FROM sessions WHERE seen_at < ?", (to_stamp(now - KEEP),))
+                self._swept = now
+            if known is None:
+                _limit(connection)
         return frozenset()
 
     def refuse(self, identifier: str, memory: str) -> None:
@@ -137,9 +145,12 @@ def _parse_json(text: str) -> Any:
         return None
 
 
-def _forget(connection: Connection, now: datetime) -> None:
-    connection.execute("DELETE FROM sessions WHERE seen_at < ?", (to_stamp(now - KEEP),))
-    connection.execute(
-        "DELETE FROM sessions WHERE id NOT IN (SELECT id FROM sessions ORDER BY seen_at DESC, id LIMIT ?)",
-        (MAX_SESSIONS,),
-    )
+def _limit(connection: Connection) -> None:
+    """Delete all but the latest sessions."""
+    (count,) = connection.execute("SELECT count(*) FROM sessions").fetchone()
+    if count > MAX_SESSIONS:
+        connection.execute(
+            "DELETE FROM sessions WHERE id NOT IN"
+            " (SELECT id FROM sessions ORDER BY seen_at DESC, id LIMIT ?)",
+            (MAX_SESSIONS,),
+        )

@@ -8,6 +8,7 @@ sentence.
 
 import re
 import unicodedata
+from bisect import bisect_right
 from collections.abc import Mapping
 from functools import cache, lru_cache
 
@@ -46,6 +47,14 @@ _STEP_4 = (
 )  # fmt: skip
 
 
+_UNSPACED_FROM, _UNSPACED_TO = _UNSPACED[::3], _UNSPACED[2::3]
+
+
+def _is_unspaced_letter(letter: str) -> bool:
+    place = bisect_right(_UNSPACED_FROM, letter) - 1
+    return place >= 0 and letter <= _UNSPACED_TO[place]
+
+
 @cache
 def _unspaced_pattern(count: str) -> re.Pattern[str]:
     # This large set of letters takes milliseconds to compile; an English question does not need it.
@@ -69,7 +78,7 @@ def _fold(letter: str) -> str:
     category = unicodedata.category(letter)
     if category[0] not in "LN" and category != "Co":
         return "" if ord(letter) in _COMBINING else _SEPARATOR
-    if _unspaced_pattern("").match(letter):
+    if _is_unspaced_letter(letter):
         return f"{_SEPARATOR}{letter}{_SEPARATOR}"
     # Letters that fold into two, such as the German sharp s, stay as they are.
     folded = next((form for form in (letter.casefold(), letter.lower()) if len(form) == 1), letter)
@@ -97,8 +106,7 @@ def _fold_match(found: re.Match[str]) -> str:
 
 def pairs(text: str) -> list[str]:
     """Return the letter bigrams in scripts without spaces, where a single letter means little."""
-    letters = "".join(set(_NOT_ASCII.findall(text)))
-    if not letters or not _unspaced_pattern("").search(letters):
+    if text.isascii() or not any(map(_is_unspaced_letter, set(_NOT_ASCII.findall(text)))):
         return []
     runs = _unspaced_pattern("{2,}").findall(text)
     return [run[place : place + 2] for run in runs for place in range(len(run) - 1)]
@@ -111,7 +119,7 @@ def unspaced_runs(text: str) -> list[str]:
 
 def is_unspaced(text: str) -> bool:
     """Tell whether a text begins with a letter of a script without spaces."""
-    return not text.isascii() and _unspaced_pattern("").match(text) is not None
+    return _is_unspaced_letter(text[:1])
 
 
 def is_pair(word: str) -> bool:

@@ -10,6 +10,9 @@ from ragmem.mcp.arguments import folder_field, text_field
 if TYPE_CHECKING:
     from ragmem.api.memory import Ragmem
 
+REHEARSAL = "add a test in April and release it"
+"""A prompt that sets out to do something and names a time: rules are read, and the patterns of dates made."""
+
 
 def answer(
     memory: "Ragmem", request: Mapping[str, Any], *, rung: str = "direct", due: float = math.inf
@@ -26,6 +29,18 @@ def answer(
         return _build_answer(memory, request, rung, due)
     except RagmemError as error:
         return {**empty_answer(str(error), rung), "error": str(error)}
+
+
+def rehearse(memory: "Ragmem") -> None:
+    """Build the block for a prompt and drop it: what is compiled and read once makes no prompt wait then."""
+    from ragmem.services.context.anticipation import MAX_PROMPT_CHARS, MOST
+    from ragmem.services.context.context import context
+    from ragmem.services.retrieval.question import Question
+
+    if memory.is_stored():
+        question = Question(REHEARSAL, limit=MOST, discarded="never", nearest=True)
+        answer = memory.retrieval.ask(question, careful=False)
+        context(answer, max_chars=MAX_PROMPT_CHARS, redactor=memory.catalog.redactor)
 
 
 def empty_answer(reason: str, rung: str) -> dict[str, Any]:

@@ -1,4 +1,7 @@
-"""Ingest and index pending input in a thread of the warm process that gives way to questions."""
+"""Ingest and index pending input in a thread of the warm process that gives way to questions.
+
+Before that, in the first quiet moment, it answers one question for nobody.
+"""
 
 import os
 import sys
@@ -21,6 +24,9 @@ PAUSE_S = 0.05
 
 RETRY_S = 60.0
 """Seconds between two checks of the inbox without a request."""
+
+REHEARSE_AFTER_S = 2.0
+"""Seconds without a question until one is answered for nobody: who starts the process often asks at once."""
 
 INDEX_AFTER_S = 30.0
 """Seconds without a question until pending memories are embedded."""
@@ -69,18 +75,29 @@ class Maintenance:
         if sys.platform == "linux":
             # On Linux the priority is that of this thread alone.
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICE)
+        has_rehearsed = False
         while not self._stopped:
-            self._poked.wait(RETRY_S)
+            poked = self._poked.wait(RETRY_S if has_rehearsed else REHEARSE_AFTER_S)
             self._poked.clear()
             self._busy = True
             try:
-                self._work_off()
+                if poked or has_rehearsed:
+                    self._work_off()
+                elif self._idle_s() >= REHEARSE_AFTER_S:
+                    has_rehearsed = True
+                    self._rehearse()
             except RagmemError as error:
                 self._log.write_error("the inbox was not taken in", error)
             except Exception as error:  # noqa: BLE001 - questions are answered whatever is wrong here
                 self._log.write_error("tending", error)
             finally:
                 self._busy = self._poked.is_set()
+
+    def _rehearse(self) -> None:
+        from ragmem.daemon.context import rehearse
+
+        if (memory := self._wait_for_memory()) is not None:
+            rehearse(memory)
 
     def _work_off(self) -> None:
         memory = self._wait_for_memory()

@@ -14,11 +14,14 @@ from ragmem.api.memory import Ragmem
 from ragmem.backends.fake import FakeModels
 from ragmem.cli.context import context
 from ragmem.client import runtime
+from ragmem.daemon import maintenance
 from ragmem.daemon.context import answer
 from ragmem.daemon.indexer import count_pending, index
 from ragmem.daemon.log import Log
+from ragmem.daemon.maintenance import Maintenance
 from ragmem.daemon.state import Home
 from ragmem.errors import BackendError
+from ragmem.services.retrieval.excerpts import secret_search
 
 
 def asked(session="s", prompt=QUESTION, **more):
@@ -53,6 +56,24 @@ def test_the_command_asks_the_process_where_one_runs_and_tells_the_same_without_
     monkeypatch.setenv("RAGMEM_QUERY_LIMIT", "3")
     assert context(session="three", prompt=QUESTION) == 0
     assert len(processes(filled.data)) == 1
+
+
+def test_the_process_rehearses_an_answer_once_nobody_asks_and_tells_it_to_nobody(filled, monkeypatch):
+    monkeypatch.setattr(maintenance, "REHEARSE_AFTER_S", 0.01)
+    quiet_s = 0.0
+    with Ragmem.open() as memory:
+        secret_search.cache_clear()
+        upkeep = Maintenance(lambda: memory, lambda: quiet_s, Log(memory.settings.places.state))
+        upkeep.start()
+        time.sleep(0.1)
+        assert not secret_search.cache_info().currsize
+        quiet_s = 1.0
+        assert wait_until(lambda: secret_search.cache_info().currsize == 1, 10.0)
+        assert wait_until(lambda: not upkeep.is_busy(), 10.0)
+        upkeep.stop()
+        assert memory.injections.log() == []
+        told = answer(memory, asked("one"))
+    assert "PostgreSQL 16" in told["text"]
 
 
 def test_what_comes_too_late_is_told_another_time(filled):

@@ -133,7 +133,7 @@ def find_argument_passwords(text: str, raw: bytes, small: bytes) -> Iterator[Sec
             if has_mixed_characters(found["value"]) and not is_ordinary(found["value"]):
                 yield Secret(*found.span("value"), "password")
     yield from _short_option_secrets(text, raw)
-    yield from _marked_option_secrets(text, raw)
+    yield from _marked_option_secrets(text, raw, small)
 
 
 _PLACES = Names(
@@ -148,8 +148,8 @@ _PLACES = Names(
 
 def _short_option_secrets(text: str, raw: bytes) -> Iterator[Secret]:
     """Yield the passwords in short options of commands that have a password option."""
-    for at in places(raw, b" -"):
-        found = _SHORT.match(text, at + 1) if raw.startswith(_SOUGHT, at) else None
+    for lead in _SHORT_LEAD.finditer(raw):
+        found = _SHORT.match(text, lead.start() + 1)
         if not found or (not found["blank"] and found["option"] not in _GLUED):
             continue
         value = found["value"]
@@ -163,22 +163,21 @@ def _short_option_secrets(text: str, raw: bytes) -> Iterator[Secret]:
                 yield Secret(start, start + len(value), "password")
 
 
-def _marked_option_secrets(text: str, raw: bytes) -> Iterator[Secret]:
+def _marked_option_secrets(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
     """Yield the values of `/p:` and `pass:`, which are passwords in every command."""
-    for at in places(raw, b" /"):
-        found = _SLASH.match(text, at + 1) if raw.startswith(_SLASHES, at) else None
+    for lead in _SLASH_LEAD.finditer(raw):
+        found = _SLASH.match(text, lead.start() + 1)
         if found and is_safe(found["value"]) and not is_ordinary(found["value"]):
             yield Secret(*found.span("value"), "password")
-    for found in matches(text, raw, (b"pass:",), _PASS_SOURCE):
+    for found in matches(text, raw, names_in(small, _SOURCES), _PASS_SOURCE):
         if is_plausible_password(found["value"]) and not is_ordinary(found["value"]):
             yield Secret(*found.span("value"), "password")
 
 
-_SLASHES = (b" /p", b" /P", b" /rp", b" /RP")
-_SOUGHT = tuple(
-    f" -{option}".encode()
-    for option in ("p", "P", "w", "a", "s ", "A", "X", "c ", "u", "U", "hp", "k ", "N ", "e ")
-)
+_SOURCES = with_letters((b"pass:",))
+# A pattern that begins with a character is searched as fast as a string.
+_SHORT_LEAD = lazy(rb" -(?=[pPwaAXuU]|hp|[sckNe] )")
+_SLASH_LEAD = lazy(rb" /(?=[pP]|rp|RP)")
 
 
 def _password_after_user(found: re.Match[str]) -> tuple[int, str]:
@@ -291,15 +290,14 @@ def find_option_secrets(text: str, raw: bytes, small: bytes) -> Iterator[Secret]
                 and not is_ordinary(found["value"])
             ):
                 yield Secret(*found.span("value"), kind)
-    users = names_in(small, _USERS)
-    for found in matches(text, raw, users, _USER):
-        if not is_ordinary(found["value"]) and not found["value"].isdigit():
+    for found in (_USER.match(text, lead.start()) for lead in _USER_LEAD.finditer(raw)):
+        if found and not is_ordinary(found["value"]) and not found["value"].isdigit():
             near = _USER_CLIENT.search(text, max(0, found.start() - MOST_BEFORE), found.start())
             if is_safe(found["value"]) or (near and is_plausible_password(found["value"])):
                 yield Secret(*found.span("value"), "password")
 
 
-_USERS = with_letters((b"-u", b"--user", b"--proxy-user", b"-U", b"--auth", b"-a "))
+_USER_LEAD = lazy(rb"-(?=[uU]|a |-user|-proxy-user|-auth)")
 _LONG = Names(
     (letters(word), (word, kind))
     for kind, words in (

@@ -15,7 +15,7 @@ from ragmem.domain.secrets.values import (
     is_random,
     is_safe,
 )
-from ragmem.domain.secrets.words import matches, places
+from ragmem.domain.secrets.words import Names, letters, matches, names_in, places, with_letters
 from ragmem.patterns import lazy
 
 MIN_KEY_LETTERS = 32
@@ -104,7 +104,7 @@ def find_url_credentials(text: str, raw: bytes) -> Iterator[Secret]:
             yield Secret(*found.span("value"), "token")
 
 
-def find_file_credentials(text: str, raw: bytes) -> Iterator[Secret]:
+def find_file_credentials(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
     """Yield the secrets of .netrc, .pgpass and Kubernetes manifests."""
     if b"machine" in raw and b"password" in raw:
         for found in _NETRC.finditer(text):
@@ -114,8 +114,8 @@ def find_file_credentials(text: str, raw: bytes) -> Iterator[Secret]:
         for found in _PGPASS.finditer(text):
             if not is_ordinary(found["value"]) and (has_mixed_characters(found["value"])):
                 yield Secret(*found.span("value"), "password")
-    yield from _in_pairs(text, raw)
-    yield from _in_jwk(text, raw)
+    yield from _in_pairs(text, raw, small)
+    yield from _in_jwk(text, raw, small)
     if b"Secret" in raw and b"kind" in raw:
         behind = 0
         for kind in _KIND.finditer(text):
@@ -127,14 +127,15 @@ def find_file_credentials(text: str, raw: bytes) -> Iterator[Secret]:
 _MEMBER = lazy(
     r"[\"'](?:d|p|q|dp|dq|qi|k)\\{0,3}[\"']\s{0,4}:\s{0,4}\\{0,3}[\"'](?P<value>[A-Za-z0-9_-]{16,}+)"
 )
+_JWK = with_letters((b"kty",))
 MOST_JWK = 8_192
 """Characters of a JSON Web Key before and after its `kty`."""
 
 
-def _in_jwk(text: str, raw: bytes) -> Iterator[Secret]:
+def _in_jwk(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
     """Yield the private members of a JSON Web Key (RFC 7518)."""
     behind = 0
-    for at in places(raw, b"kty"):
+    for at in (at for name in names_in(small, _JWK) for at in places(raw, name)):
         if at >= behind and (low := raw.rfind(b"{", max(behind, at - MOST_JWK), at)) >= 0:
             end = raw.find(b"}", at, at + MOST_JWK)
             behind = end if end >= 0 else at + MOST_JWK
@@ -143,7 +144,7 @@ def _in_jwk(text: str, raw: bytes) -> Iterator[Secret]:
                     yield Secret(*member.span("value"), "private key")
 
 
-def _in_pairs(text: str, raw: bytes) -> Iterator[Secret]:
+def _in_pairs(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
     """Yield the passwords of `name:password@host`, `name:password@tcp(host)`, and of Wi-Fi QR codes."""
     for at in places(raw, b"@"):
         # Most email addresses have no colon before.
@@ -155,7 +156,7 @@ def _in_pairs(text: str, raw: bytes) -> Iterator[Secret]:
             and (is_safe(found["value"]) or _PROTOCOL.match(text, at))
         ):
             yield Secret(*found.span("value"), "password")
-    for sought, pattern in _SOUGHT:
+    for sought, pattern in names_in(small, _SOUGHT):
         for found in matches(text, raw, (sought,), pattern):
             if not is_ordinary(found["value"]):
                 yield Secret(*found.span("value"), "secret" if sought[:1] == b"o" else "password")
@@ -164,9 +165,12 @@ def _in_pairs(text: str, raw: bytes) -> Iterator[Secret]:
 MOST_PAIR = 80
 _PAIR = lazy(r"(?:^|(?<=[\s\"'=(/<\\]))[\w.-]{1,32}:(?P<value>[^\s\"'/:@<>`]{4,64})(?=@\Z|\Z)")
 _PROTOCOL = lazy(r"@(?:tcp|unix|udp|tcp6|cloudsql)\(")
-_SOUGHT = (
-    (b"WIFI:", lazy(r"WIFI:[^\s]{0,100}?(?<=[;:])P:(?P<value>[^;\s]{4,64})")),
-    (b"otpauth://", lazy(r"otpauth://[^\s\"']{1,160}?[?&]secret=(?P<value>[A-Za-z2-7]{8,128})")),
+_SOUGHT = Names(
+    (letters(sought), (sought, pattern))
+    for sought, pattern in (
+        (b"WIFI:", lazy(r"WIFI:[^\s]{0,100}?(?<=[;:])P:(?P<value>[^;\s]{4,64})")),
+        (b"otpauth://", lazy(r"otpauth://[^\s\"']{1,160}?[?&]secret=(?P<value>[A-Za-z2-7]{8,128})")),
+    )
 )
 
 

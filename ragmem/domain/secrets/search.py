@@ -92,7 +92,7 @@ def _find(text: str, raw: bytes, small: bytes, allow: Patterns, extra: Patterns)
         *find_known_formats(text, raw, small),
         *find_vendor_keys(text, small),
         *find_url_credentials(text, raw),
-        *find_file_credentials(text, raw),
+        *find_file_credentials(text, raw, small),
         *find_header_tokens(text, small),
         *find_cookies(text, small),
         *find_option_secrets(text, raw, small),

@@ -182,8 +182,7 @@ def find_prose_secrets(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
                 yield one
     for at, end in foreign_names(text):
         yield from _passwords_near(text, at, end, short=False)
-    for at in places(small, b"phrase"):
-        phrase = _WORDS.match(text, at + len("phrase")) if small[at - 4 : at] == b"pass" else None
+    for phrase in matches(text, small, names_in(small, _PASSPHRASE), _WORDS, shift=len("passphrase")):
         if (
             phrase
             and not _NO_SEED & set(phrase["value"].lower().split())
@@ -197,6 +196,7 @@ def find_prose_secrets(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
 _WEAK = (b"clave ", b"clave:", b"chave ", b"chave:", b"chiave ", b"chiave:", b"klucz ", b"klucz:")
 """Words for a key that may also mean a password."""
 
+_PASSPHRASE = with_letters((b"passphrase",))
 _AS = with_letters(b"as pw,as the pw,as pass,as the pass,as my pw,als pw".split(b","))
 _PASSWORD_NAMES = with_letters(
     (

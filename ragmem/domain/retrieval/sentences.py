@@ -3,7 +3,7 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, pairwise
 
@@ -233,12 +233,17 @@ def rank_sentences(
     gives its worth, 1 for any. Sentences that have no word of the question in reach, and those that are far
     weaker than the best one, are left out.
     """
-    words = [_words_of(text[one.start : one.end]) for one in sentences]
-    rarity, forms = _rarity_of(question, words)
+    if not sentences:
+        return []
+    asked, quantities = _terms_of(question), _quantities_of(question)
+    letters = {term[0] for term in chain(asked, *quantities.values())}
+    words, sizes = zip(*(_words_of(text[one.start : one.end], letters) for one in sentences), strict=True)
+    rarity, forms = _rarity_of(asked, quantities, words)
     held = [_shares(forms, of) for of in words]
-    above = {heading: _shares(forms, _words_of(heading)) for heading in {one.heading for one in sentences}}
+    headings = {one.heading for one in sentences}
+    above = {heading: _shares(forms, _words_of(heading, letters)[0]) for heading in headings}
     gain = _gain_of(question, sum(rarity.values()))
-    usual = sum(map(len, words)) / max(1, len(words))
+    usual = sum(sizes) / len(sizes)
     scores: dict[int, float] = {}
     for number, one in enumerate(sentences):
         if not any(held[max(0, number - 1) : number + 2]):
@@ -253,7 +258,7 @@ def rank_sentences(
         for term, share in above[one.heading].items():
             found[term] = max(found.get(term, 0.0), ABOVE * share)
         said = sum(rarity[term] * share for term, share in found.items())
-        said /= 1 - LENGTH + LENGTH * max(1.0, len(words[number]) / usual)
+        said /= 1 - LENGTH + LENGTH * max(1.0, sizes[number] / usual)
         part = text[one.start : one.end]
         scores[number] = weigh(one) * one.worth * (said + gain(part, one.heading))
     ranked = sorted(scores, key=lambda number: (-scores[number], number))[:MOST]
@@ -276,23 +281,37 @@ def _gain_of(question: str, whole: float) -> Callable[[str, str], float]:
     return gain
 
 
-def _words_of(text: str) -> list[str]:
-    """Return the stems of a text, and those of the words in its camelCase names."""
-    words = list(map(stem, fold_words(text)))
+def _words_of(text: str, letters: Collection[str]) -> tuple[list[str], int]:
+    """Return the stems of a text that begin with some letters, and the number of its words.
+
+    The words in its camelCase names count as well. A stem begins as its word does, so no other is made.
+    """
+    words = fold_words(text)
     if _HUMP.search(text):
-        for name in _HUMPED.findall(text):
-            words += map(stem, parts(name))
-    return words
+        words += [part for name in _HUMPED.findall(text) for part in parts(name)]
+    return [stem(word) for word in words if word[0] in letters], len(words)
+
+
+def _terms_of(question: str) -> dict[str, None]:
+    """Return the stems of a question, without stop words and with the words in its camelCase names."""
+    plain = [word for word in fold_words(_ASKS.sub(" ", question)) if not is_stop_word(word)]
+    named = [part for name in _HUMPED.findall(question) for part in parts(name)]
+    return dict.fromkeys(map(stem, [*plain, *named]))
+
+
+def _quantities_of(question: str) -> dict[str, list[str]]:
+    """Return what a question asks of a quantity -> the stems of what an answer calls that."""
+    return {
+        f"how {adjective}": [stem(word) for word in _ATTRIBUTES[adjective].split()]
+        for adjective in _QUANTITY.findall(question.lower())
+    }
 
 
 def _rarity_of(
-    question: str, words: Sequence[Sequence[str]]
+    asked: Mapping[str, None], quantities: Mapping[str, Sequence[str]], words: Sequence[Sequence[str]]
 ) -> tuple[Mapping[str, float], Mapping[str, tuple[str, float]]]:
     """Return word -> rarity for the words of a question that occur, and form -> such a word and its share."""
     frequency = Counter(chain.from_iterable(map(set, words)))
-    plain = [word for word in fold_words(_ASKS.sub(" ", question)) if not is_stop_word(word)]
-    named = [part for name in _HUMPED.findall(question) for part in parts(name)]
-    asked = dict.fromkeys(map(stem, [*plain, *named]))
     rarity: dict[str, float] = {}
     forms: dict[str, tuple[str, float]] = {term: (term, 1.0) for term in asked if term in frequency}
     begun = {term[:SHORTEST_ALIKE] for term in asked if term not in frequency}
@@ -306,12 +325,11 @@ def _rarity_of(
                     often += frequency[word]
         if often:
             rarity[term] = math.log1p((max(0, len(words) - often) + 0.5) / (often + 0.5))
-    for adjective in _QUANTITY.findall(question.lower()):
-        named_so = [stem(word) for word in _ATTRIBUTES[adjective].split()]
+    for quantity, named_so in quantities.items():
         often = sum(frequency[word] for word in named_so)
         if often:
-            forms |= {word: (f"how {adjective}", 1.0) for word in named_so if word not in forms}
-            rarity[f"how {adjective}"] = math.log1p((max(0, len(words) - often) + 0.5) / (often + 0.5))
+            forms |= {word: (quantity, 1.0) for word in named_so if word not in forms}
+            rarity[quantity] = math.log1p((max(0, len(words) - often) + 0.5) / (often + 0.5))
     return rarity, forms
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragmem.domain.text.words import pairs, unspaced_runs, words_of
+from ragmem.domain.text.words import fold_words, pairs, stem, unspaced_runs, words_of
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 
@@ -54,6 +54,16 @@ def test_any_text_is_cut_as_sqlite_cuts_it(tokenize, text):
 def test_any_ending_is_removed_as_sqlite_removes_it(tokenize, stem, endings):
     word = stem + "".join(endings)
     assert words_of(word) == tokenize(word)
+
+
+@settings(max_examples=500, deadline=None)
+@given(
+    begun=st.text("abcdeiloustyzxжß", min_size=0, max_size=7),
+    endings=st.lists(st.sampled_from(ENDINGS), min_size=1, max_size=3),
+)
+def test_a_stem_begins_as_its_word_does(begun, endings):
+    (word,) = fold_words(begun + "".join(endings))
+    assert stem(word)[0] == word[0]
 
 
 def test_the_words_of_real_documents_are_sqlites(tokenize):

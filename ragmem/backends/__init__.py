@@ -29,6 +29,11 @@ SHIPPED: Mapping[str, str] = {
 }
 
 
+def is_in_process(name: str) -> bool:
+    """Tell whether a backend of ours asks no server, neither on this machine nor elsewhere."""
+    return name in SHIPPED and ".providers." not in SHIPPED[name]
+
+
 def names() -> list[str]:
     """Return the names of all installed backends, with models or a store."""
     from importlib.metadata import entry_points

@@ -32,12 +32,16 @@ def answer(
 
 
 def rehearse(memory: "Ragmem") -> None:
-    """Build the block for a prompt and drop it: what is compiled and read once makes no prompt wait then."""
+    """Build the block for a prompt and drop it: what is compiled and read once makes no prompt wait then.
+
+    No server is asked for what nobody wants to know: it may cost money.
+    """
+    from ragmem.backends import is_in_process
     from ragmem.services.context.anticipation import MAX_PROMPT_CHARS, MOST
     from ragmem.services.context.context import context
     from ragmem.services.retrieval.question import Question
 
-    if memory.is_stored():
+    if memory.is_stored() and is_in_process(memory.settings.models.backend):
         question = Question(REHEARSAL, limit=MOST, discarded="never", nearest=True)
         answer = memory.retrieval.ask(question, careful=False)
         context(answer, max_chars=MAX_PROMPT_CHARS, redactor=memory.catalog.redactor)

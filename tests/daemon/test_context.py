@@ -6,6 +6,7 @@ import socket
 import threading
 import time
 
+import pytest
 from warm_homes import QUESTION, processes, wait_until
 
 from ragmem import client, inbox
@@ -15,7 +16,7 @@ from ragmem.backends.fake import FakeModels
 from ragmem.cli.context import context
 from ragmem.client import runtime
 from ragmem.daemon import maintenance
-from ragmem.daemon.context import answer
+from ragmem.daemon.context import answer, rehearse
 from ragmem.daemon.indexer import count_pending, index
 from ragmem.daemon.log import Log
 from ragmem.daemon.maintenance import Maintenance
@@ -74,6 +75,13 @@ def test_the_process_rehearses_an_answer_once_nobody_asks_and_tells_it_to_nobody
         assert memory.injections.log() == []
         told = answer(memory, asked("one"))
     assert "PostgreSQL 16" in told["text"]
+
+
+def test_no_server_is_asked_in_a_rehearsal(filled, monkeypatch):
+    monkeypatch.setenv("RAGMEM_MODELS_BACKEND", "ollama")
+    with Ragmem.open() as memory:
+        monkeypatch.setattr(type(memory.retrieval), "ask", lambda *_, **__: pytest.fail("a server is asked"))
+        rehearse(memory)
 
 
 def test_what_comes_too_late_is_told_another_time(filled):

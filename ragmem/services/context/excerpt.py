@@ -22,7 +22,7 @@ MOST_ANSWERS = 3
 """Maximum sentences outside of the best chunk that are shown because they answer the question."""
 
 MOST_MEASURED = 100_000
-"""Characters from which parts are measured as they are: they have room in hardly any block, and the search for
+"""Characters from which parts are measured as they are: they have room in hardly any block, and a search for
 secrets in a file in base64 takes a second for three megabytes."""
 
 COMPARED = 4000

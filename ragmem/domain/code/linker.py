@@ -186,7 +186,9 @@ class _Linker:
                 yield self._edge(file, symbol, found, EdgeKind.CALLS, line)
         for symbol, receiver, name, line, declared, owner in file.facts.get("passed", ()):
             found, _ = self._callee(file.path, symbol, (receiver, name), declared, owner)
-            if found and self.names.kinds.get(found.name) in _FUNCTIONS:
+            # In Rust also a variant, which stands for its enumeration.
+            passed = _FUNCTIONS if self.family != "rust" else (*_FUNCTIONS, SymbolKind.CLASS)
+            if found and self.names.kinds.get(found.name) in passed:
                 yield self._edge(file, symbol, found, EdgeKind.CALLS, line)
 
     def _called(

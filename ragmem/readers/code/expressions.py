@@ -18,7 +18,7 @@ _WRAPPED = re.compile(
     r"(?:std::|sync::|rc::)?(?:Promise|Option|Result|Box|Rc|Arc|RefCell|Mutex|RwLock|Optional|Task|ValueTask|"
     r"unique_ptr|shared_ptr|weak_ptr)\s*<(.*)"
 )
-_AFTER_NAME = re.compile(r"[<({|&\[;,=]")
+_AFTER_NAME = re.compile(r"[<({|&\[\];,=]")
 _ARGUMENTS = re.compile(r"\s*<[^<>]*>")
 _MOST_WRAPPED = 5
 MOST_KEPT = 4_096
@@ -50,7 +50,9 @@ def bare_type(text: str) -> str:
     """Return the bare name of a type, without arguments, pointers, references and wrappers such as Option."""
     bare = text.strip().removeprefix(":")
     for _ in range(_MOST_WRAPPED):
-        bare = _BEFORE_TYPE.sub("", bare.strip())
+        bare = bare.strip()
+        before = _BEFORE_TYPE.match(bare)
+        bare = bare[before.end() :] if before else bare
         wrapped = _WRAPPED.match(bare)
         if not wrapped:
             break

@@ -34,24 +34,27 @@ _QUERY = """
   right: (expression_list . [(composite_literal type: (_) @type)
                              (unary_expression operand: (composite_literal type: (_) @type))
                              (call_expression) @value
+                             (type_conversion_expression) @value
                              (_)]))
 (range_clause left: (expression_list (identifier) @variable))
 
 (call_expression function: (identifier) @callee) @call
 (call_expression
   function: (selector_expression operand: (_) @receiver field: (field_identifier) @callee)) @call
+(type_conversion_expression type: (generic_type type: [(type_identifier) (qualified_type)] @callee)) @call
 (composite_literal type: [(type_identifier) (qualified_type)] @callee) @call
+(composite_literal type: (generic_type type: [(type_identifier) (qualified_type)] @callee)) @call
 (argument_list (identifier) @callee @passed)
 (argument_list
   (selector_expression operand: (identifier) @receiver field: (field_identifier) @callee) @passed)
 (keyed_element value: (literal_element (identifier) @callee @passed))
 (keyed_element value: (literal_element
   (selector_expression operand: (identifier) @receiver field: (field_identifier) @callee) @passed))
-(function_declaration result: [(type_identifier) (pointer_type) (qualified_type)] @returns)
+(function_declaration result: [(type_identifier) (pointer_type) (qualified_type) (generic_type)] @returns)
 (function_declaration result: (parameter_list . (parameter_declaration type: (_) @returns)))
-(method_declaration result: [(type_identifier) (pointer_type) (qualified_type)] @returns)
+(method_declaration result: [(type_identifier) (pointer_type) (qualified_type) (generic_type)] @returns)
 (method_declaration result: (parameter_list . (parameter_declaration type: (_) @returns)))
-(method_elem result: [(type_identifier) (pointer_type) (qualified_type)] @returns)
+(method_elem result: [(type_identifier) (pointer_type) (qualified_type) (generic_type)] @returns)
 (import_spec) @import
 """
 

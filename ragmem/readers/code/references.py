@@ -136,7 +136,7 @@ class References:
         if len(rows) > count:
             is_chain = receiver.startswith(("?", "="))
             place, key = self.awaited.pop((node.start_byte, node.end_byte), (None, None))
-            if place is not None and (is_chain or key == _RECEIVER):
+            if place is not None and (is_chain or key == _RECEIVER or not place[key]):
                 # What the text says of a variable counts where nobody knows what the chain returns.
                 place[key] = f"#{count}" if key == _RECEIVER else f"#{count} {place[key]}"
             if receiver == "?" and "receiver" in captures:

@@ -196,3 +196,43 @@ def test_a_function_that_is_given_away_is_used():
     }
     taken = {target for _, target in project.references("calls", path="main.go")}
     assert {"kiln.Oven.Heat", "kiln.Build"} <= taken
+
+
+def test_the_methods_of_a_generic_type_belong_to_it():
+    project = CodeProject(
+        {
+            "go.mod": "module acme\n",
+            "lru/lru.go": """
+                package lru
+
+                type Cache[K comparable, V any] struct {
+                    inner *List[K, V]
+                }
+
+                type List[K comparable, V any] struct{}
+
+                func New[K comparable, V any](size int) (*Cache[K, V], error) { return nil, nil }
+
+                func (c *Cache[K, V]) Remove(key K) bool { return c.inner.Remove(key) }
+
+                func (l *List[K, V]) Remove(key K) bool { return false }
+                """,
+            "main.go": """
+                package main
+
+                import "acme/lru"
+
+                func main() {
+                    cache, err := lru.New[string, int](8)
+                    cache.Remove("x")
+                }
+                """,
+        }
+    )
+    assert ("method", "lru.Cache.Remove") in project.symbols("lru/lru.go")
+    calls = project.references("calls")
+    assert ("lru.Cache.Remove", "lru.List.Remove") in calls
+    assert {target for source, target in calls if source != "lru.Cache.Remove"} == {
+        "lru.New",
+        "lru.Cache.Remove",
+    }

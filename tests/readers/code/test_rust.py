@@ -189,10 +189,13 @@ def test_a_variant_of_an_enumeration_is_made_by_its_name():
                 }
 
                 pub fn wrap(name: String) -> Template { Template::Text(name) }
+
+                pub fn show() { print(Template::Empty) }
                 """
         }
     )
     assert project.references("calls") == {
+        ("crate::show", "crate::Template"),
         ("crate::Template::parse", "crate::Template"),
         ("crate::wrap", "crate::Template"),
     }

@@ -173,6 +173,26 @@ def test_an_error_is_known_again_by_the_one_thing_it_names_or_word_for_word(plac
     assert shown(told(place, "failure", f"Exit code 1\n{other}\n", session="other")) == []
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "\u539f\u56e0: \u95a2\u6570\u540d\u304c\u9055\u3046\u3002",
+        "\u4fee\u590d\uff1a\u6539\u7528\u53e6\u4e00\u4e2a\u51fd\u6570\u3002",
+        "\uc6d0\uc778: \ud568\uc218 \uc774\ub984\uc774 \ub2e4\ub974\ub2e4.",
+        "Causa raiz: o m\u00f3dulo foi importado duas vezes.",
+        "La causa era il modulo del porto.",
+        "\u041f\u0440\u0438\u0447\u0438\u043d\u0430: port.",
+        "De oorzaak lag in de haven.",
+    ],
+)
+def test_the_fix_of_an_error_is_known_in_other_languages(place, said):
+    memory, _ = place
+    line = "NameError: name 'load_berths' is not defined"
+    fix = stored(memory, "fix", f"### `{line}`\n\n- {said}")
+    stored(memory, "seen", f"### `{line}`\n\n- \u6e2f\u3002")
+    assert shown(told(place, "failure", f"Exit code 1\n{line}\n")) == [fix]
+
+
 def test_what_a_task_runner_says_of_every_failure_is_no_error_to_know_again(place):
     memory, _ = place
     for line in (

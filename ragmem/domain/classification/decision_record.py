@@ -174,6 +174,7 @@ _NEEDS = re.compile(
     r"|reviewed|found|developed|wrote|designed)\b"
     r"|\bwe (?:will|do) not change\b|\bwe will defer\b|^we(?:'ve| have| will)? also\b"
     r"|\bwe will (?:first )?(?:evaluate|investigate|explore|research|compare|experiment)\b"
+    r"|^(?:chosen|selected) option\W+(?:status quo|do nothing|none)\b"
     r"|^we already\b|^we (?:(?:should|will|can) )?then\b|\bdecided to (?:postpone|defer|delay|wait)\b"
     r"|\b(?:was|were) (?:tried|tested|evaluated|considered|discussed|compared|investigated)\b"
     r"|^if\b|^no (?:new|change|additional|breaking)\b"
@@ -211,7 +212,7 @@ _NO_REASON = re.compile(
 """A reason that is a list below, or says nothing."""
 
 _QUOTED = re.compile(
-    r"(?:chosen|selected) option\W+(?P<quote>[\"'`])(?!option\b)"
+    r"(?:chosen|selected) option\W+(?P<quote>[\"'`])(?!(?:option|none|all|both|no|keep)\b)"
     r"[^\"{}\[\]]*[^\W\d]{3}[^\"{}\[\]]*(?P=quote)\.",
     re.IGNORECASE,
 )

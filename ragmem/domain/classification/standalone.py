@@ -28,7 +28,9 @@ _PASSING = re.compile(
     r"currently|at the moment|still|not yet|yet to|to-?do|tbd|wip|pending|in progress|unfinished|"
     r"remaining|remains?|left to do|next (?:step|steps|up|session)|in this pass|first version|"
     r"will be|going to|planned|plan to|blocked|"
-    r"open (?:work|question|issue|item|task|point)s?|temporar\w+|today|tomorrow|this week)\b|\[ \])",
+    r"open (?:work|question|issue|item|task|point)s?|temporar\w+|today|tomorrow|this week|"
+    r"derzeit|momentan|zurzeit|vorerst|zun\u00e4chst|momenteel|initieel|voorlopig|actuellement|provisoirement|"
+    r"pour l['\u2019]instant|actualmente|por ahora|atualmente|por enquanto|attualmente|per ora)\b|\[ \])",
     re.IGNORECASE,
 )
 """Phrases about the past or the moment, which do not fit a lasting file."""

@@ -107,6 +107,10 @@ _RULES: tuple[tuple[str, str], ...] = (
         "relations have an end that is no entity",
         f"SELECT {_EDGE_NAME} {_OF_EDGE} WHERE o.present AND ({LOST_END})",
     ),
+    (
+        "chunks are there more than once",
+        "SELECT o.id FROM store_chunks o GROUP BY o.space, o.id HAVING count(*) > 1",
+    ),
     ("entities are there more than once", f"SELECT DISTINCT o.id FROM store_nodes o WHERE {HAS_TWIN}"),
     (
         "entities have another degree than relations",

@@ -6,11 +6,11 @@ from itertools import groupby
 from operator import itemgetter
 
 from ragmem.backends.lightrag.rows.chunk_nodes import unpack
-from ragmem.backends.lightrag.rows.keys import LISTED, SPACE, listed
+from ragmem.backends.lightrag.rows.keys import LISTED, SPACE, has_id, listed
 
 _CHUNKS = (
     f"SELECT c.id, c.n, c.nodes FROM {LISTED} AS wanted"
-    f" CROSS JOIN store_chunks AS c ON c.id = wanted.value AND c.space = {SPACE}"
+    f" CROSS JOIN store_chunks AS c ON {has_id('c', 'wanted.value')} AND c.space = {SPACE}"
 )
 _MENTIONS = (
     f"SELECT o.id, x.chunk, other.id FROM {LISTED} AS wanted"

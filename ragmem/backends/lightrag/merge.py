@@ -54,6 +54,10 @@ def _add_documents(
     now = int(time.time())
     numbers = _numbers(connection, group)
     with_texts = has_texts(connection)
+    # LightRAG may have stored some.
+    ids = [chunk.id for record, _ in group for chunk in record.chunks]
+    known = keys.chunk_numbers(connection, workspace, ids)
+    found: dict[str, int] = {}
     for record, fingerprint in group:
         document = connection.execute(
             "INSERT INTO store_documents (space, id, fingerprint, texts, created, event_at, extractions)"
@@ -68,20 +72,23 @@ def _add_documents(
                 extractions.encode_record(record, from_text=with_texts),
             ),
         ).lastrowid
+        places = list(enumerate(zip(record.chunks, numbers[record.memory.id], strict=True)))
         connection.executemany(
-            "INSERT INTO store_chunks (n, space, document, position, id) VALUES (?, ?, ?, ?, ?)"
-            " ON CONFLICT (id, space) DO UPDATE SET"
-            " document = excluded.document, position = excluded.position",
+            "UPDATE store_chunks SET document = ?, position = ? WHERE n = ?",
+            [(document, place, known[chunk.id]) for place, (chunk, _) in places if chunk.id in known],
+        )
+        connection.executemany(
+            "INSERT INTO store_chunks (n, space, document, position, id) VALUES (?, ?, ?, ?, ?)",
             [
-                (next(numbers[record.memory.id]), space, document, place, chunk.id)
-                for place, chunk in enumerate(record.chunks)
+                (number, space, document, place, chunk.id)
+                for place, (chunk, number) in places
+                if chunk.id not in known
             ],
         )
+        found.update((chunk.id, known.get(chunk.id, number)) for _, (chunk, number) in places)
     if not with_texts:
         _keep_texts(connection, workspace, group)
-    return keys.chunk_numbers(
-        connection, workspace, [chunk.id for record, _ in group for chunk in record.chunks]
-    )
+    return found
 
 
 def _numbers(connection: sqlite3.Connection, group: Sequence[tuple[Record, str]]) -> dict[str, Iterator[int]]:

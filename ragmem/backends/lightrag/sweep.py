@@ -17,7 +17,7 @@ _NO_STATUS = """
 _NO_CHUNK = """
   NOT EXISTS (
     SELECT 1 FROM store_chunks AS c JOIN store_spaces AS s ON s.n = c.space
-    WHERE c.id = {} AND s.name = o.workspace
+    WHERE substr(c.id, -6) = substr({0}, -6) AND c.id = {0} AND s.name = o.workspace
   )
 """
 _LOST_CHUNK = """

@@ -21,6 +21,9 @@ DAMAGES = {
     "UPDATE store_name_vectors SET object = 'x' WHERE namespace = 'relationships'": "are of no relation",
     "DELETE FROM store_nodes WHERE id = 'Redis'": "relations have an end that is no entity",
     "INSERT INTO store_nodes (space, id) SELECT space, id FROM store_nodes WHERE id = 'Kafka'": "than once",
+    "INSERT INTO store_chunks (space, position, id) SELECT space, 9, id FROM store_chunks LIMIT 1": (
+        "chunks are there more than once"
+    ),
     "DELETE FROM store_edges": "vectors are of no relation",
     "UPDATE store_edges SET present = 0": "vectors are of no relation",
     "UPDATE store_nodes SET degree = degree + 1": "entities have another degree than relations",
@@ -106,7 +109,7 @@ def test_an_entity_that_is_there_twice_is_told_and_repaired(store, database):
         database, "INSERT INTO store_nodes (space, id) SELECT space, id FROM store_nodes WHERE id = 'Redis'"
     )
     newest = "(SELECT max(n) FROM store_nodes)"
-    damage(database, f"INSERT INTO store_mentions SELECT chunk, {newest} FROM store_mentions LIMIT 1")
+    damage(database, f"INSERT INTO store_mentions SELECT {newest}, chunk FROM store_mentions LIMIT 1")
     assert any("entities are there more than once: 1 (Redis)" in line for line in store.check())
     store.repair()
     assert store.check(deep=True) == []

@@ -522,7 +522,7 @@ HOT_STATEMENTS = (
         )
     ),
     "DELETE FROM store_chunk_vectors WHERE chunk = ?",
-    f"SELECT n FROM store_chunks WHERE id IN (?, ?) AND space = {SPACE}",
+    f"SELECT n FROM (SELECT ? AS id) AS w CROSS JOIN store_chunks AS c ON {keys.has_id('c', 'w.id')}",
     "SELECT id FROM store_chunks WHERE document = ? ORDER BY position",
     (
         f"SELECT o.n FROM (SELECT {SPACE} AS space, ? AS name) AS wanted CROSS JOIN store_nodes AS o"

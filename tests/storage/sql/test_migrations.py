@@ -63,7 +63,8 @@ RELEASED = {
     ("store", 10): "863fa66a10cb594855b0bc6241a4692e",
     ("store", 11): "fd566ab658b6ebf7518298c2ff2ca3c9",
     ("store", 12): "e7049f75494536b584bf4d6fd9bb43e2",
-    ("store", 13): "0d4f33d9cf00660d960baa398d4cd47e",
+    ("store", 13): "e66944b27bf00424eb3e61efd1dfc9a9",
+    ("store", 14): "36a9775137a9a282ff4622cac93d00a6",
     ("operational", 1): "b5260d2050781cada90c69c740759a58",
     ("operational", 2): "6fd74cf9ea6a668c99d7a7839a98f77f",
 }

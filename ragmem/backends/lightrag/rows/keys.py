@@ -32,6 +32,11 @@ def has_name(row: str, name: str) -> str:
     return f"{row}.id = {name} COLLATE NOCASE AND {row}.id = {name}"
 
 
+def has_id(row: str, value: str) -> str:
+    """Return the condition that a row of chunks has an id; its index has the last letters."""
+    return f"substr({row}.id, -6) = substr({value}, -6) AND {row}.id = {value}"
+
+
 def values_table(rows: Sequence[object]) -> str:
     """Return a table of parameters, `(VALUES (?), ...)`; its columns are column1 and, for pairs, column2."""
     row = "(?, ?)" if isinstance(rows[0], tuple) else "(?)"
@@ -61,8 +66,8 @@ def by_id(
     workspace: str,
     ids: Iterable[str],
     *,
+    same: str,
     condition: str = "1",
-    same: str = "o.id = column1",
 ) -> dict[str, int]:
     """Return id -> value of a column of those rows of a workspace that exist and meet a condition."""
     found: dict[str, int] = {}
@@ -79,18 +84,21 @@ def by_id(
 
 def chunk_numbers(connection: sqlite3.Connection, workspace: str, ids: Iterable[str]) -> dict[str, int]:
     """Return id -> number of those chunks that are known."""
-    return by_id(connection, "store_chunks", "n", workspace, ids)
+    return by_id(connection, "store_chunks", "n", workspace, ids, same=has_id("o", "column1"))
 
 
 def make_chunks(connection: sqlite3.Connection, workspace: str, ids: Iterable[str]) -> dict[str, int]:
     """Return id -> number of chunks; unknown ones become chunks of no document."""
     wanted = list(dict.fromkeys(ids))
     space = make_space(connection, workspace)
-    connection.executemany(
-        "INSERT OR IGNORE INTO store_chunks (space, position, id) VALUES (?, 0, ?)",
-        [(space, chunk) for chunk in wanted],
-    )
-    return chunk_numbers(connection, workspace, wanted)
+    found = chunk_numbers(connection, workspace, wanted)
+    for chunk in wanted:
+        if chunk not in found:
+            row = connection.execute(
+                "INSERT INTO store_chunks (space, position, id) VALUES (?, 0, ?) RETURNING n", (space, chunk)
+            ).fetchone()
+            found[chunk] = row[0]
+    return found
 
 
 def node_numbers(connection: sqlite3.Connection, workspace: str, names: Iterable[str]) -> dict[str, int]:

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ragmem.backends.lightrag.rows import evidence, graph_sql, keys, names, vectors, views
-from ragmem.backends.lightrag.rows.keys import SPACE
+from ragmem.backends.lightrag.rows.keys import LISTED, SPACE, has_id, listed
 from ragmem.domain.model import Entity, Relation
 from ragmem.errors import BackendError
-from ragmem.storage.sql.batches import batches, marks, padded
+from ragmem.storage.sql.batches import batches, marks
 
 NODES_BY_PREFIX = (
     f"SELECT n FROM store_nodes WHERE space = {SPACE} AND lowered >= ? AND lowered < ?"
@@ -58,16 +58,13 @@ def dimensions_of(connection: sqlite3.Connection, model: str) -> int:
 
 def vectors_of_chunks(connection: sqlite3.Connection, chunk_ids: Sequence[str]) -> dict[int, str]:
     """Return sequence number -> chunk of the vectors of these chunks, of any model."""
-    found: dict[int, str] = {}
-    for part in map(padded, batches(chunk_ids)):
-        found.update(
-            connection.execute(
-                f"SELECT v.seq, c.id FROM store_chunks AS c CROSS JOIN {vectors.OF_CHUNKS} AS v"
-                f" ON v.chunk = c.n WHERE c.id IN ({marks(part)})",
-                part,
-            )
-        )
-    return found
+    return dict(
+        connection.execute(
+            f"SELECT v.seq, c.id FROM {LISTED} AS w CROSS JOIN store_chunks AS c ON {has_id('c', 'w.value')}"
+            f" CROSS JOIN {vectors.OF_CHUNKS} AS v ON v.chunk = c.n",
+            (listed(dict.fromkeys(chunk_ids)),),
+        ).fetchall()
+    )
 
 
 def refuse_other_length(connection: sqlite3.Connection, namespace: str, model: str, dimensions: int) -> None:

@@ -331,6 +331,20 @@ _COMPACT = (
 )
 
 
+# All vectors as one table, for counts and checks.
+_ALL_VECTORS = """
+CREATE VIEW store_vectors
+  (seq, workspace, namespace, id, subject, object, model, scale, vector) AS
+SELECT v.seq, s.name, 'chunks', c.id,
+  coalesce((SELECT d.id FROM store_documents AS d WHERE d.n = c.document), ''), '', m.name,
+  CASE typeof(v.scale) WHEN 'integer' THEN v.scale / 1073741824.0 / 127.0 ELSE v.scale END, v.vector
+FROM store_chunk_vectors AS v JOIN store_chunks AS c ON c.n = v.chunk
+JOIN store_spaces AS s ON s.n = c.space JOIN store_vector_models AS m ON m.n = v.model
+UNION ALL
+SELECT seq, workspace, namespace, id, subject, object, model, scale, vector FROM store_name_vectors
+"""
+
+
 # The vectors of chunks by number, in a table of their own: ten of 384 codes fit into a page, where seven did.
 # Vectors whose chunk is gone are left out, as a sweep would have it.
 _CHUNK_VECTORS = (
@@ -377,18 +391,7 @@ _CHUNK_VECTORS = (
       DELETE FROM store_chunk_vectors WHERE chunk = old.n;
     END
     """,
-    # All vectors as one table, for counts and checks.
-    """
-    CREATE VIEW store_vectors
-      (seq, workspace, namespace, id, subject, object, model, scale, vector) AS
-    SELECT v.seq, s.name, 'chunks', c.id,
-      coalesce((SELECT d.id FROM store_documents AS d WHERE d.n = c.document), ''), '', m.name,
-      CASE typeof(v.scale) WHEN 'integer' THEN v.scale / 1073741824.0 / 127.0 ELSE v.scale END, v.vector
-    FROM store_chunk_vectors AS v JOIN store_chunks AS c ON c.n = v.chunk
-    JOIN store_spaces AS s ON s.n = c.space JOIN store_vector_models AS m ON m.n = v.model
-    UNION ALL
-    SELECT seq, workspace, namespace, id, subject, object, model, scale, vector FROM store_name_vectors
-    """,
+    _ALL_VECTORS,
 )
 
 
@@ -443,30 +446,63 @@ _NAMES_IN_ANY_CASE = (
 )
 
 
-# Mentions by entity alone: a chunk lists its entities in its row, and relations join two of these.
+# Mentions by entity alone: a chunk lists its entities in its row, and relations join two of these. Columns
+# have the order of the key: otherwise quick_check of SQLite 3.40 finds NULLs where there are none.
 _MENTIONS_BY_ENTITY = (
     "ALTER TABLE store_chunks ADD COLUMN nodes BLOB",  # rows/chunk_nodes.py
     "ALTER TABLE store_mentions RENAME TO store_mentions_before",
     """
     CREATE TABLE store_mentions (
-      chunk INTEGER NOT NULL,
       node INTEGER NOT NULL,
+      chunk INTEGER NOT NULL,
       PRIMARY KEY (node, chunk)
     ) WITHOUT ROWID
     """,
-    "INSERT INTO store_mentions SELECT chunk, node FROM store_mentions_before ORDER BY node, chunk",
+    "INSERT INTO store_mentions SELECT node, chunk FROM store_mentions_before ORDER BY node, chunk",
     "DROP TABLE store_mentions_before",
     "ALTER TABLE store_evidence RENAME TO store_evidence_before",
     """
     CREATE TABLE store_evidence (
-      chunk INTEGER NOT NULL,
       edge INTEGER NOT NULL,
+      chunk INTEGER NOT NULL,
       weight REAL NOT NULL DEFAULT 0,
       PRIMARY KEY (edge, chunk)
     ) WITHOUT ROWID
     """,
-    "INSERT INTO store_evidence SELECT chunk, edge, weight FROM store_evidence_before ORDER BY edge, chunk",
+    "INSERT INTO store_evidence SELECT edge, chunk, weight FROM store_evidence_before ORDER BY edge, chunk",
     "DROP TABLE store_evidence_before",
+)
+
+
+# The end of an id finds it; LightRAG's all begin with the same letters. A write makes sure that each is there
+# once.
+_CHUNKS_BY_END = (
+    "DROP VIEW store_vectors",
+    "DROP TRIGGER store_chunks_removed",
+    """
+    CREATE TABLE store_chunks_anew (
+      n INTEGER PRIMARY KEY,
+      space INTEGER NOT NULL,
+      document INTEGER,
+      position INTEGER NOT NULL,
+      id TEXT NOT NULL,
+      nodes BLOB                   -- numbers of the entities that it mentions (rows/chunk_nodes.py)
+    )
+    """,
+    """
+    INSERT INTO store_chunks_anew (n, space, document, position, id, nodes)
+    SELECT n, space, document, position, id, nodes FROM store_chunks ORDER BY n
+    """,
+    "DROP TABLE store_chunks",
+    "ALTER TABLE store_chunks_anew RENAME TO store_chunks",
+    "CREATE INDEX store_chunks_by_document ON store_chunks (document, position) WHERE document IS NOT NULL",
+    "CREATE INDEX store_chunks_by_id ON store_chunks (substr(id, -6))",
+    """
+    CREATE TRIGGER store_chunks_removed AFTER DELETE ON store_chunks BEGIN
+      DELETE FROM store_chunk_vectors WHERE chunk = old.n;
+    END
+    """,
+    _ALL_VECTORS,
 )
 
 
@@ -499,6 +535,7 @@ STORE = Schema(
         Migration(11, "names in any case", _NAMES_IN_ANY_CASE),
         Migration(12, "types as letters", (), shorten_types),
         Migration(13, "mentions by entity", _MENTIONS_BY_ENTITY, list_nodes),
+        Migration(14, "chunks by the end of their ids", _CHUNKS_BY_END, reads_without=True),
     ),
     stamped=_read_version,
     stamp=_stamp,

@@ -163,7 +163,7 @@ def select(
         if namespace == names.CHUNKS:
             rows = connection.execute(
                 f"SELECT c.id, {SCALE}, v.vector FROM {keys.values_table(part)}"
-                f" CROSS JOIN store_chunks AS c ON c.id = column1 AND c.space = {keys.SPACE}"
+                f" CROSS JOIN store_chunks AS c ON {keys.has_id('c', 'column1')} AND c.space = {keys.SPACE}"
                 f" CROSS JOIN {OF_CHUNKS} AS v ON v.model = {MODEL} AND v.chunk = c.n",
                 (*part, workspace, model),
             )
@@ -186,7 +186,7 @@ def owners(
         if namespace == names.CHUNKS:
             rows = connection.execute(
                 f"SELECT c.id, {SUBJECT}, '', {CREATED} FROM {keys.values_table(part)}"
-                f" CROSS JOIN store_chunks AS c ON c.id = column1 AND c.space = {keys.SPACE}"
+                f" CROSS JOIN store_chunks AS c ON {keys.has_id('c', 'column1')} AND c.space = {keys.SPACE}"
                 f" CROSS JOIN {OF_CHUNKS} AS v ON v.model = {MODEL} AND v.chunk = c.n"
                 f" {_OF_CHUNK}",
                 (*part, workspace, model),

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ragmem.backends.lightrag.rows import chunk_nodes, extractions, names
-from ragmem.backends.lightrag.rows.keys import SPACE, values_table
+from ragmem.backends.lightrag.rows.keys import SPACE, has_id, values_table
 from ragmem.backends.lightrag.rows.texts import has_texts, text_of
 from ragmem.backends.lightrag.rows.tokens import token_count
 from ragmem.backends.lightrag.rows.written import written
@@ -64,7 +64,8 @@ def _text_chunks(
     for part in batches(wanted):
         for key, position, memory, created, begin, end, named in connection.execute(
             "SELECT o.id, o.position, d.id, d.created, c.begin_at, c.end_at, d.extractions IS NOT NULL"
-            f" FROM {values_table(part)} CROSS JOIN store_chunks AS o ON o.id = column1 AND o.space = {SPACE}"
+            f" FROM {values_table(part)}"
+            f" CROSS JOIN store_chunks AS o ON {has_id('o', 'column1')} AND o.space = {SPACE}"
             " CROSS JOIN store_documents AS d ON d.n = o.document CROSS JOIN chunks AS c ON c.id = o.id",
             (*part, workspace),
         ).fetchall():
@@ -96,7 +97,7 @@ def _cache(
     for part in batches(chunks):
         for chunk, position, memory, created, stored in connection.execute(
             f"SELECT o.id, o.position, d.id, d.created, d.extractions FROM {values_table(part)}"
-            f" CROSS JOIN store_chunks AS o ON o.id = column1 AND o.space = {SPACE}"
+            f" CROSS JOIN store_chunks AS o ON {has_id('o', 'column1')} AND o.space = {SPACE}"
             " CROSS JOIN store_documents AS d ON d.n = o.document WHERE d.extractions IS NOT NULL",
             (*part, workspace),
         ).fetchall():

@@ -58,17 +58,13 @@ class _Removal:
                 )
             ]
         types = self._lost_types(ours)
-        mentions = chunk_nodes.mentions_of(self._connection, numbers)
-        evidence = chunk_nodes.evidence_of(self._connection, numbers)
-        lost: dict[int, float] = {}
-        for _, edge, weight in evidence:
-            lost[edge] = lost.get(edge, 0.0) + weight / keys.WEIGHT
+        nodes, weights = chunk_nodes.forget(self._connection, numbers)
+        lost = {edge: weight / keys.WEIGHT for edge, weight in weights.items()}
         for edge, weight in self._lost_by_foreign(numbers, listed).items():
             lost[edge] = lost.get(edge, 0.0) + weight
-        chunk_nodes.delete(self._connection, mentions, evidence)
         self._delete_rows([*ours, *foreign], numbers, listed)
         self._shrink_edges(lost)
-        self._shrink_nodes({node for _, node in mentions}, types)
+        self._shrink_nodes(nodes, types)
 
     def _lost_types(self, ours: Sequence[str]) -> dict[str, Counter[str]]:
         """Return name -> type -> the number of mentions that go, as negative numbers."""

@@ -252,7 +252,7 @@ def _mentions(connection: sqlite3.Connection) -> Iterator[tuple[int, str, _Menti
         )
         mentions = chunk_nodes.mentions_of(connection, chunks)
         names = _names_of(connection, _NAMES, {node for _, node in mentions})
-        evidence = [(chunk, edge) for chunk, edge, _ in chunk_nodes.evidence_of(connection, chunks)]
+        evidence = chunk_nodes.evidence_of(connection, chunks)
         pairs = _names_of(connection, _PAIRS, {edge for _, edge in evidence})
         mentioned: _Mentions = {(chunks[chunk], names[node]) for chunk, node in mentions if node in names}
         mentioned |= {(chunks[chunk], pairs[edge]) for chunk, edge in evidence if edge in pairs}

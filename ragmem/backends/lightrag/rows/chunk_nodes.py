@@ -69,6 +69,13 @@ def add(connection: sqlite3.Connection, mentions: Iterable[tuple[int, int]]) -> 
     )
 
 
+_EDGES = (
+    "SELECT e.n FROM json_each(?1) AS w CROSS JOIN store_edges AS e"
+    " ON e.source = w.value AND e.target IN (SELECT value FROM json_each(?1))"
+)
+"""The relations that join entities of a list."""
+
+
 def mentions_of(connection: sqlite3.Connection, chunks: Iterable[int]) -> list[tuple[int, int]]:
     """Return (chunk, entity) of all mentions by chunks."""
     return [
@@ -82,37 +89,37 @@ def mentions_of(connection: sqlite3.Connection, chunks: Iterable[int]) -> list[t
     ]
 
 
-def evidence_of(connection: sqlite3.Connection, chunks: Iterable[int]) -> list[tuple[int, int, float]]:
-    """Return (chunk, relation, weight) of all evidence by chunks: relations join what these list."""
+def evidence_of(connection: sqlite3.Connection, chunks: Iterable[int]) -> list[tuple[int, int]]:
+    """Return (chunk, relation) of all evidence by chunks."""
     return [
-        (chunk, edge, weight)
+        (chunk, edge)
         for chunk, nodes in read(connection, chunks).items()
-        if len(nodes) > 1
-        for edge, weight in connection.execute(
-            "SELECT m.edge, m.weight FROM json_each(?1) AS w CROSS JOIN store_edges AS e"
-            " ON e.source = w.value AND e.target IN (SELECT value FROM json_each(?1))"
-            " CROSS JOIN store_evidence AS m ON m.edge = e.n AND m.chunk = ?2",
-            (listed(nodes), chunk),
+        for (edge,) in connection.execute(
+            f"SELECT edge FROM store_evidence WHERE edge IN ({_EDGES}) AND chunk = ?2", (listed(nodes), chunk)
         )
     ]
 
 
-def delete(
-    connection: sqlite3.Connection,
-    mentions: Iterable[tuple[int, int]],
-    evidence: Iterable[tuple[int, int, float]],
-) -> None:
-    """Remove mentions and evidence, as the functions above return them."""
-    connection.executemany("DELETE FROM store_mentions WHERE chunk = ? AND node = ?", mentions)
-    connection.executemany(
-        "DELETE FROM store_evidence WHERE chunk = ? AND edge = ?", [row[:2] for row in evidence]
-    )
-
-
-def forget(connection: sqlite3.Connection, chunks: Iterable[int]) -> None:
-    """Remove all mentions and evidence by chunks."""
-    numbers = list(chunks)
-    delete(connection, mentions_of(connection, numbers), evidence_of(connection, numbers))
+def forget(connection: sqlite3.Connection, chunks: Iterable[int]) -> tuple[set[int], dict[int, float]]:
+    """Remove all mentions and evidence by chunks; return the entities, and relation -> weight of these."""
+    mentioned: set[int] = set()
+    weights: defaultdict[int, float] = defaultdict(float)
+    for chunk, nodes in read(connection, chunks).items():
+        given = (listed(nodes), chunk)
+        mentioned.update(
+            node
+            for (node,) in connection.execute(
+                "DELETE FROM store_mentions WHERE node IN (SELECT value FROM json_each(?1)) AND chunk = ?2"
+                " RETURNING node",
+                given,
+            ).fetchall()
+        )
+        for edge, weight in connection.execute(
+            f"DELETE FROM store_evidence WHERE edge IN ({_EDGES}) AND chunk = ?2 RETURNING edge, weight",
+            given,
+        ).fetchall():
+            weights[edge] += weight
+    return mentioned, weights
 
 
 _NODES = (

@@ -169,7 +169,8 @@ def build(catalog: Catalog, model: str, found: Sequence[tuple[str, NDArray[np.fl
             names = sorted({name for every in named.values() for name in every})
             connection.executemany(
                 "INSERT INTO entity_names (project, name, types, form, rule, made_at)"
-                " VALUES (?1, ?2, '', '', '', 0) ON CONFLICT DO NOTHING",
+                " SELECT ?1, ?2, '', '', '', 0"
+                " WHERE NOT EXISTS (SELECT 1 FROM entity_names WHERE project = ?1 AND name = ?2)",
                 [(PROJECT, name) for name in names],
             )
             connection.executemany(

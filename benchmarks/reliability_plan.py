@@ -425,7 +425,7 @@ DAMAGES = (
     "DELETE FROM store_nodes WHERE rowid % 4 = 0",
     "UPDATE store_chunk_vectors SET vector = x'0102' WHERE seq % 5 = 0",
     "DELETE FROM lexicon_memories WHERE memory % 3 = 0",
-    "UPDATE chunks SET end_at = end_at - 5 WHERE n % 4 = 0",
+    "UPDATE chunks SET end_at = end_at - 5 WHERE (memory + position) % 4 = 0",
     "DELETE FROM store_documents WHERE rowid % 3 = 0",
     "DELETE FROM store_mentions WHERE chunk % 3 = 0",
     "UPDATE store_documents SET extractions = x'00' WHERE rowid % 4 = 0",

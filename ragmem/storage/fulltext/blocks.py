@@ -1,4 +1,4 @@
-"""The postings of some sorted terms as bytes that fill a page of the database.
+"""The postings of some sorted terms as bytes that fill two pages of the database.
 
 A posting is the ordinal of a chunk with a frequency. The ordinals of a term are a piece: those of a rare term
 as they are, those of a frequent one as Elias-Fano codes (Vigna, "Quasi-succinct indices", 2013) with the low
@@ -20,8 +20,8 @@ from ragmem.frozen import dataclass
 
 Array = NDArray[Any]
 
-BLOCK_BYTES = 4057
-"""A row of so many bytes fits into a page of 4 KiB, so that a search reads one page for each term."""
+BLOCK_BYTES = 4053
+"""A row of so many bytes fills two pages of 2 KiB, or one of 4 KiB: a search reads no more for a term."""
 
 _BLOCK = struct.Struct("<QIIHHI")
 """Token, terms, postings, terms whose piece is coded, high frequencies, bytes of the pieces."""

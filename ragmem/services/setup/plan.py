@@ -25,7 +25,7 @@ VECTORS_BYTES_A_SECOND = {True: 200_000, False: 6_000}
 STORED_SHARE = {True: 0.3, False: 8.0}
 """Bytes that are stored for each byte that is read, vectors included."""
 
-EMPTY_BYTES = 540_000
+EMPTY_BYTES = 270_000
 """Bytes of a memory in which nothing is: its tables and their indexes."""
 
 

@@ -222,7 +222,7 @@ def test_a_disk_that_fills_up_in_the_middle_keeps_what_was_acknowledged(place: P
     first = place.keep("Postgres")
     notes = place.folder / "notes"
     notes.mkdir()
-    for number in range(60):
+    for number in range(120):
         text = " ".join(f"Worker{number} wrote row{number * row} into Queue{row}." for row in range(60))
         (notes / f"{number}.md").write_text(f"# Worker {number}\n\nWe decided on this. {text}\n")
     said = refused(place.run("ingest", str(notes), "--quiet"), 3)

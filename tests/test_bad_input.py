@@ -1587,10 +1587,12 @@ def test_a_foreign_writer_is_waited_for_and_named(home: Home):
     assert home.run("seed", "--source", "notes").code == 0
 
 
-def _page_of(home: Home, table: str) -> int:
+def _page_of(home: Home, table: str) -> tuple[int, int]:
+    """Return where the first page of a table begins, and its size."""
     with closing(sqlite3.connect(home.database)) as connection:
         (page,) = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = ?", (table,)).fetchone()
-    return int(page)
+        (size,) = connection.execute("PRAGMA page_size").fetchone()
+    return (int(page) - 1) * size, size
 
 
 def _cut(home: Home) -> None:
@@ -1598,10 +1600,10 @@ def _cut(home: Home) -> None:
 
 
 def _overwrite_page(home: Home) -> None:
-    page = _page_of(home, "memories")
+    begin, size = _page_of(home, "memories")
     with home.database.open("r+b") as file:
-        file.seek((page - 1) * 4096)
-        file.write(b"\xa5" * 4096)
+        file.seek(begin)
+        file.write(b"\xa5" * size)
 
 
 @pytest.mark.parametrize("damage", [_garbage, _cut, _overwrite_page])

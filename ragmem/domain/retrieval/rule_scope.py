@@ -140,8 +140,8 @@ _DECISION = re.compile(
 )
 """The heading above what a record decides."""
 _WEIGHS = re.compile(
-    r"\W*(?:[\d.]+\W+)?(?:(?:considered |rejected )?(?:alternatives?|options?)(?: considered| rejected)?"
-    r"|pros?|cons?|pros and cons(?: of .*)?|non-?goals|decision drivers|open questions)\W*",
+    r"\W*(?:[\d.]+\W+)?(?:considered (?:options|alternatives)|(?:options|alternatives) considered"
+    r"|alternatives|pros|cons|pros and cons(?: of .*)?|non-?goals|decision drivers)\W*",
     re.IGNORECASE,
 )
 """A heading of a text that weighs what may be done."""

@@ -125,6 +125,7 @@ def test_of_a_record_only_what_it_decides_is_a_rule(text, applies):
 
 def test_what_only_weighs_and_a_table_of_contents_have_no_rules():
     assert not by_text("## Pros\n\nTests must not open sockets.", "write a few unit tests")
+    assert by_text("## Options\n\n`--dry`\n\n## Tests\n\nTests must not open sockets.", "write unit tests")
     assert not by_text("- [Never push to main](0003-branches.md)", "could you push this to main")
 
 

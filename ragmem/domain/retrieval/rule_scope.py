@@ -297,10 +297,17 @@ def _lines(text: str, title: str, *, is_record: bool) -> Iterator[tuple[int, str
         elif heading := _HEADING.match(line):
             above = _heading(heading[1])
             level = len(line.split(maxsplit=1)[0])
-            deciding = level if _DECISION.fullmatch(heading[1]) else deciding * (level > deciding)
-            beside = level if _BESIDE.match(heading[1]) else beside * (level > beside)
+            deciding = _open_level(deciding, level, begins=_DECISION.fullmatch(heading[1]) is not None)
+            beside = _open_level(beside, level, begins=_BESIDE.match(heading[1]) is not None)
         elif not is_record or (deciding and not beside):
             yield place, line, above
+
+
+def _open_level(before: int, level: int, *, begins: bool) -> int:
+    """Return the level of the section that is open below a heading of a level, 0 if none is."""
+    if begins:
+        return level
+    return before if level > before else 0
 
 
 known_scopes_of = lru_cache(maxsize=4_096)(scopes_of)

@@ -107,7 +107,7 @@ def remove_disguises(text: str, raw: bytes, small: bytes) -> "PlainText | None":
         spans += ((*one.span(), "") for one in _SPACED_OUT.finditer(text))
     spans += _joins(text, raw)
     if b"\0" in raw or (not text.isascii() and _STRANGE.search(foreign_letters(text))):
-        found = [(*one.span(), _original_character(one.group())) for one in _foreign_letters(text)]
+        found = [(*one.span(), _original_character(one.group())) for one in _foreign_matches(text)]
         if any(len(said) and _FULL.match(text, start) for start, _, said in found):
             known = {start for start, _, _ in found}
             found += [
@@ -119,7 +119,8 @@ def remove_disguises(text: str, raw: bytes, small: bytes) -> "PlainText | None":
     return PlainText(text, spans) if spans else None
 
 
-def _foreign_letters(text: str) -> Iterator[re.Match[str]]:
+def _foreign_matches(text: str) -> Iterator[re.Match[str]]:
+    """Yield the matches of _FOREIGN, which is tried where _STRANGE has found something."""
     at = 0
     while seen := _STRANGE.search(text, at):
         found = _FOREIGN.match(text, seen.start())

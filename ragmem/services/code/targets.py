@@ -25,8 +25,7 @@ class Target:
     """A symbol, or (`is_file`) files with all their definitions.
 
     `symbols` are the named one and all symbols within it: a class has its methods, a constructor its class.
-    `former` is the given path
-    if the file has another one now.
+    `former` is the given path if the file has another one now.
     """
 
     project: str

@@ -66,7 +66,7 @@ class OvertakenError(StoreBusyError):
 
 def links_of(edges: Iterable[Edge]) -> str:
     """Return a hash of the edges of one file."""
-    rows = sorted((e.source, e.target, e.kind._value_, e.line, e.internal) for e in edges)
+    rows = sorted((e.source, e.target, e.kind.value, e.line, e.internal) for e in edges)
     return hashlib.sha256(orjson.dumps(rows)).hexdigest()[:32]
 
 
@@ -255,7 +255,7 @@ def _write_symbols(connection: Connection, root: int, number: int, parsed: Parse
                 root,
                 one.qualified,
                 one.name,
-                one.kind._value_,
+                one.kind.value,
                 one.line,
                 one.end_line,
                 one.doc,
@@ -272,7 +272,7 @@ def _write_edges(connection: Connection, root: int, number: int, edges: Sequence
     connection.executemany(
         "INSERT INTO code_edges (file, root, source, target, kind, line, internal) VALUES (?,?,?,?,?,?,?)",
         [
-            (number, root, one.source, one.target, one.kind._value_, one.line, int(one.internal))
+            (number, root, one.source, one.target, one.kind.value, one.line, int(one.internal))
             for one in edges
         ],
     )

@@ -317,6 +317,12 @@ def size(count: int) -> str:
     return f"{amount:.1f} GB"
 
 
+def shorten_home(path: str) -> str:
+    """Return a path with ~ for the home folder."""
+    home = str(Path.home())
+    return f"~{path.removeprefix(home)}" if path.startswith(f"{home}/") else path
+
+
 def plural(count: int, noun: str, nouns: str = "") -> str:
     """Return "1 memory", "2 memories"."""
     return f"{count:,} {noun if count == 1 else nouns or noun + 's'}"

@@ -1,10 +1,12 @@
 """`ragmem query`: find the memories that answer a question."""
 
+import os
 import shutil
 import sys
 import textwrap
 from dataclasses import replace
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -19,6 +21,7 @@ from ragmem.cli.common import (
     say_fitted,
     say_json,
     select_projects,
+    shorten_home,
     standard_input,
     style,
     tell,
@@ -42,7 +45,7 @@ from ragmem.cli.options import (
     TypeOption,
     UntilOption,
 )
-from ragmem.domain.model import SHORT_ID_LENGTH, Match, State
+from ragmem.domain.model import SHORT_ID_LENGTH, Match, Memory, State
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.errors import EXIT_NO, EXIT_OK, UsageError
 
@@ -387,17 +390,26 @@ def _mark(text: str, question: str) -> str:
     return marked + text[last:]
 
 
+def _file(memory: Memory) -> str:
+    """Return the file of a memory as seen from the current folder, with the page; "" for an exchange."""
+    from ragmem.domain.model.document_place import describe_place, document_place
+
+    if memory.origin or memory.metadata.get("session") or not Path(memory.uri).is_absolute():
+        return document_place(memory.metadata)
+    path = describe_place(memory.uri, memory.metadata)
+    return shorten_home(path.removeprefix(f"{str(Path.cwd()).rstrip(os.sep)}{os.sep}"))
+
+
 def _origin(match: Match, redactor: Redactor) -> str:
-    """Return id, date, kind and source of a match, the headings above it, and what it stands for."""
-    from ragmem.domain.model.document_place import document_place
+    """Return id, date, kind, source and file of a match, the headings above it, and what it stands for."""
     from ragmem.services.retrieval.branches import unmerged_line
     from ragmem.services.retrieval.shapes import elsewhere_line
     from ragmem.services.retrieval.supersessions import superseded_line
 
     memory = match.memory
     place = memory.provenance
-    if told := document_place(memory.metadata):
-        place += f": {redactor.redact(told)[0]}"
+    if file := _file(memory):
+        place += f": {redactor.redact(file)[0]}"
     if match.chunk.heading:
         place += f" / {redactor.redact(match.chunk.heading)[0]}"
     when = memory.event_time.strftime("%Y-%m-%d")

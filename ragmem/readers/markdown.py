@@ -16,6 +16,7 @@ from ragmem.domain.text.blocks import BlockType, blocks
 from ragmem.readers.dates import Changed, first_time, time_of_file
 from ragmem.readers.fields import as_fields, as_tags, as_text, clean
 from ragmem.readers.frontmatter_block import split
+from ragmem.readers.supersession_fields import supersession_fields
 from ragmem.readers.vocabulary import KINDS, TAG_KEYS, TIME_KEYS, TITLE_KEYS
 
 MAX_TITLE_CHARS = 160
@@ -25,6 +26,11 @@ _STRONG = re.compile(r"(?<![A-Za-z0-9])\*\*([^*]+)\*\*")
 _WORD = re.compile(r"[^\W\d_]{3}")
 _HEADING_LINES = 200
 _HEADINGS = 20
+_HEADER_LINES = 40
+_HEADER_FIELD = re.compile(r":?([^\W\d_][\w -]{0,40}?)[ \t]*:(?:[ \t]+(\S.*)|[ \t]*$)")
+_HEADER_TITLES = frozenset(
+    "title subject titel betreff titre objet t\u00edtulo asunto assunto titolo oggetto onderwerp".split()
+)
 _OWN_TITLES = ("title", "name")
 _NAMED_BY_FOLDER = frozenset({"skill", "prd", "claude", "agents", "gemini", "readme", "index", "memory"})
 
@@ -59,15 +65,31 @@ def read(
         scope=scope,
         kind=_kind(values, inner) or spec.kind,
         tags=as_tags(*(values.get(key) for key in TAG_KEYS)),
-        metadata=as_fields({**inner, **values}, leave_out=TAG_KEYS),
+        metadata=as_fields(
+            {**inner, **values, **supersession_fields(path, body, values)}, leave_out=TAG_KEYS
+        ),
     )
     return [draft], [parts.warning] if parts.warning else []
 
 
 def _title(path: Path, body: str, values: Mapping[str, Any], redactor: Redactor) -> str:
     title = next((text for key in TITLE_KEYS if (text := as_text(values.get(key)))), "")
-    title = title or first_heading(body, path) or as_text(values.get("description"))
+    title = title or _title_of_header(body) or first_heading(body, path) or as_text(values.get("description"))
     return redactor.truncate(title or _name(path), MAX_TITLE_CHARS)
+
+
+def _title_of_header(body: str) -> str:
+    """Return the title among the fields above a text ("Title: ..."), as in mail; empty without one."""
+    title = ""
+    for line in body.lstrip().split("\n", _HEADER_LINES)[:_HEADER_LINES]:
+        if not line.strip():
+            return title
+        field = _HEADER_FIELD.match(line)
+        if not field and not line[0].isspace():
+            return ""
+        if field and not title and field[1].lower() in _HEADER_TITLES:
+            title = clean(field[2])
+    return ""
 
 
 def _dated_title(body: str, values: Mapping[str, Any], suffix: str) -> str:

@@ -17,11 +17,11 @@ from textual.worker import WorkerFailed
 
 from ragmem.api.memory import Ragmem
 from ragmem.charts.widths import truncate
-from ragmem.cli.common import printable
+from ragmem.cli.common import printable, shorten_home
 from ragmem.cli.explorer.plain import Plain
 from ragmem.cli.explorer.reader import Reader
 from ragmem.cli.explorer.shell import Shell
-from ragmem.cli.explorer.table import Row, shorten_home
+from ragmem.cli.explorer.table import Row
 from ragmem.cli.explorer.themes import DARK, LIGHT
 from ragmem.cli.explorer.views import VIEWS
 from ragmem.domain.model import Kind, Match, State, Tier

@@ -3,9 +3,10 @@
 from typing import Any, ClassVar
 
 from ragmem.api.memory import Ragmem
+from ragmem.cli.common import shorten_home
 from ragmem.cli.explorer.filter_query import FilterQuery, filter_values
 from ragmem.cli.explorer.list_pane import PAGE, ListPane, Page
-from ragmem.cli.explorer.table import Column, Row, shorten_home
+from ragmem.cli.explorer.table import Column, Row
 from ragmem.domain.model import Kind, Memory, State, Tier
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.services.ingestion.scope import require_sources

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ragmem.api.memory import Ragmem
-from ragmem.cli.common import moment
-from ragmem.cli.explorer.table import shorten_home
+from ragmem.cli.common import moment, shorten_home
 from ragmem.cli.inspect.life import describe_life
 from ragmem.domain.model import Match, Memory
 from ragmem.domain.secrets.redaction import Redactor

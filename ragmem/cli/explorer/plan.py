@@ -8,11 +8,12 @@ from textual.screen import Screen
 from textual.widgets import Footer
 
 from ragmem.api.memory import Ragmem
+from ragmem.cli.common import shorten_home
 from ragmem.cli.explorer.filter_query import FilterQuery
 from ragmem.cli.explorer.list_pane import ListPane, Page
 from ragmem.cli.explorer.plain import Plain
 from ragmem.cli.explorer.reader import ClosingError
-from ragmem.cli.explorer.table import Column, Row, shorten_home
+from ragmem.cli.explorer.table import Column, Row
 from ragmem.domain.model import SHORT_ID_LENGTH
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.services.lifecycle.items import Item, Plan

@@ -3,9 +3,10 @@
 from typing import Any
 
 from ragmem.api.memory import Ragmem
+from ragmem.cli.common import shorten_home
 from ragmem.cli.explorer.filter_query import FilterQuery
 from ragmem.cli.explorer.list_pane import ListPane, Page
-from ragmem.cli.explorer.table import Column, Row, shorten_home
+from ragmem.cli.explorer.table import Column, Row
 from ragmem.domain.model import Tier
 from ragmem.services.seeding.source_files import files_of
 from ragmem.storage.memories.memory_list import Filter, cross_count

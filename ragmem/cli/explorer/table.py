@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, ClassVar
 
 from rich.text import Text
@@ -19,12 +18,6 @@ AHEAD = 30
 
 PADDING = 2
 """Columns of padding of each cell."""
-
-
-def shorten_home(path: str) -> str:
-    """Return a path with ~ for the home folder."""
-    home = str(Path.home())
-    return f"~{path.removeprefix(home)}" if path.startswith(f"{home}/") else path
 
 
 @dataclass(frozen=True, slots=True)

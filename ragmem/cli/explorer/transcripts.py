@@ -3,10 +3,10 @@
 from typing import Any
 
 from ragmem.api.memory import Ragmem
-from ragmem.cli.common import plural, size
+from ragmem.cli.common import plural, shorten_home, size
 from ragmem.cli.explorer.filter_query import FilterQuery
 from ragmem.cli.explorer.list_pane import ListPane, Page
-from ragmem.cli.explorer.table import Column, Row, shorten_home
+from ragmem.cli.explorer.table import Column, Row
 from ragmem.services.reporting.transcript_list import transcript_states
 
 

@@ -11,6 +11,7 @@ from ragmem.domain.model.supersession import PERHAPS_OUTDATED, RESTATED
 from ragmem.domain.secrets.redaction import DEFAULT
 from ragmem.services.context.context import context
 from ragmem.services.ingestion.classify import classify_draft
+from ragmem.services.ingestion.drafts import DraftOptions
 from ragmem.services.ingestion.index import index, record_of
 from ragmem.services.retrieval.query import Question
 from ragmem.services.retrieval.shapes import match_shape
@@ -246,3 +247,22 @@ class TestCommandLine:
         assert f"before (2025-11-13): {OLD}" in asking("inspect", "memory", ids["new"]).stdout
         document = json.loads(asking("inspect", "memory", "--json", ids["old"]).stdout)
         assert document["memory"]["superseded_by"]["id"] == ids["new"]
+
+
+def test_a_record_that_names_its_successor_in_its_status_gives_way_after_gc(memory, tmp_path):
+    (tmp_path / "0003-queue.md").write_text(
+        "# 3. Keep mail in a queue\n\n## Status\n\nSuperseded by [12. A stream](0012-stream.md)\n\n"
+        "## Decision\n\nOutgoing mail waits in a queue of Redis until the server has sent it.\n",
+        encoding="utf-8",
+    )
+    (tmp_path / "0012-stream.md").write_text(
+        "# 12. Keep mail in a stream\n\n## Decision\n\nOutgoing mail waits in a stream until it is sent.\n",
+        encoding="utf-8",
+    )
+    memory.ingest(memory.ingestion.draft([tmp_path], DraftOptions()).drafts)
+    memory.gc.apply(memory.gc.plan())
+    text = "where does outgoing mail wait until the server has sent it"
+    told = [match.memory.title for match in memory.query(text).matches]
+    assert told[0] == "12. Keep mail in a stream"
+    assert "3. Keep mail in a queue" not in told
+    assert len([one for one in asked(memory, text, history=True).matches if "mail" in one.memory.title]) == 2

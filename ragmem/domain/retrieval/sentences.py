@@ -76,6 +76,9 @@ _FIELD = lazy(
     re.IGNORECASE,
 )
 """A line such as "**Project:** tideline", which says nothing of its own."""
+_HEADER = lazy(r"(?:[^\W\d_][\w -]{0,40}:(?:[ \t][^\n]*)?\n(?:[ \t]+\S[^\n]*\n)*){3,40}(?=[ \t]*\n)")
+_TITLE = lazy(r"^(?:title|titel|titre|t\u00edtulo|titolo):", re.IGNORECASE | re.MULTILINE)
+"""The fields above a text, as above mail; the title among them stands above each answer."""
 _BARE_KEY = lazy(r"\W*\"([\w-]+)\":\s*(?:[\[{]|-?[\d.]+|true|false|null|\"\")?[\s,\]}]*")
 """A line of JSON that holds a number or opens a list, and tells nothing alone: `"end_line": 95,`."""
 _ONLY_DATE = lazy(r"\W*(?:[^\W\d][\w ]{0,24}:)?\W*\d{1,4}[-./]\d{1,2}[-./]\d{1,4}(?:[T ][\d:.Z+]+)?\W*")
@@ -202,14 +205,18 @@ def without_fields(text: str, sentences: Sequence[Sentence], question: str) -> l
     """Return the sentences without lines that have only a date, or a field that the question does not name.
 
     Each answer shows its date and project anyway, and a year in the question would make such a line the best.
-    A bare key of JSON stays if the question has one of its words.
+    Above a text with a title among its fields each line is such a field. A bare key of JSON stays if the
+    question has one of its words.
     """
     low = question.lower()
     asks_when = _WHEN.search(low) is not None
-
     asks_who = _WHO.search(low) is not None
+    header = _HEADER.match(text)
+    body = header.end() if header and _TITLE.search(header[0]) else 0
 
     def is_asked(one: Sentence) -> bool:
+        if one.start < body and not (asks_when or asks_who):
+            return text[one.start : one.end].partition(":")[0].lower() in low
         if field := _FIELD.fullmatch(text, one.start, one.end):
             name = field[1].lower()
             return name in low or (asks_who and name.startswith(("author", "autor")))

@@ -168,6 +168,12 @@ def test_fields_above_the_title_belong_to_it(best):
     assert "Author" not in best("# Ferry\n\nAuthor: Ada\n\nThe ferry sails.\n", "does the ferry sail")
 
 
+def test_fields_with_a_title_above_a_text_answer_only_what_asks_for_them(best):
+    text = "PEP: 12\nTitle: Queue limits\nAuthor: A\nStatus: Final\n\nWhy\n===\n\nThe queue holds 40 jobs.\n"
+    assert best(text, "queue limits") == "The queue holds 40 jobs."
+    assert "Status: Final" in best(text, "what status have the queue limits")
+
+
 def test_the_result_of_an_exchange_is_told_and_not_its_question_or_the_work(best):
     shown = best(EXCHANGE, "why does the ferry importer skip night crossings", most=130)
     assert shown.startswith("The ferry importer dropped every row without an arrival")

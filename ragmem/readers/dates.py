@@ -12,7 +12,8 @@ from ragmem.patterns import lazy
 
 _FOLDER_OF_DAY = lazy(r"(?:199|20\d)\d/(?:0[1-9]|1[0-2])(?:/(?:0[1-9]|[12]\d|3[01]))?")
 _LABELLED_LINE = lazy(
-    r"^[\s>*_|:-]{0,6}(?:(?:last[ -])?(?:date|updated|completed|modified)(?:[ -]at)?|data|datum|fecha"
+    r"^(?:#\+|[\s>*_|:-]{0,6})"
+    r"(?:(?:last[ -])?(?:(?:rev)?date|updated|completed|modified)(?:[ -]at)?|data|datum|fecha"
     r"|(?:(?:fecha de|última) )?(?:actualización|modificación)|actualizado(?: el)?"
     r"|(?:última )?(?:atualização|modificação)|atualizado(?: em)?"
     r"|(?:dernière )?(?:mise à jour|modification)|mise? à jour le"

@@ -27,7 +27,7 @@ _WORD = re.compile(r"[^\W\d_]{3}")
 _HEADING_LINES = 200
 _HEADINGS = 20
 _HEADER_LINES = 40
-_HEADER_FIELD = re.compile(r":?([^\W\d_][\w -]{0,40}?)[ \t]*:(?:[ \t]+(\S.*)|[ \t]*$)")
+_HEADER_FIELD = re.compile(r"(?::|#\+)?([^\W\d_][\w -]{0,40}?)[ \t]*:(?:[ \t]+(\S.*)|[ \t]*$)")
 _HEADER_TITLES = frozenset(
     "title subject titel betreff titre objet t\u00edtulo asunto assunto titolo oggetto onderwerp".split()
 )
@@ -80,13 +80,13 @@ def _title(path: Path, body: str, values: Mapping[str, Any], redactor: Redactor)
 
 def _title_of_header(body: str) -> str:
     """Return the title among the fields above a text ("Title: ..."), as in mail; empty without one."""
-    title = ""
+    title, is_org = "", body.startswith("#+")
     for line in body.lstrip().split("\n", _HEADER_LINES)[:_HEADER_LINES]:
         if not line.strip():
             return title
         field = _HEADER_FIELD.match(line)
         if not field and not line[0].isspace():
-            return ""
+            return title if is_org else ""
         if field and not title and field[1].lower() in _HEADER_TITLES:
             title = clean(field[2])
     return ""

@@ -18,6 +18,9 @@ MAX_TITLE_CHARS = 80
 
 _LINE = lazy(r"[^\r\n]+(?:\r\n|\r|\n)?|(?:\r\n|\r|\n)")
 _HEADING = lazy(r" {0,3}(#{1,6})(?:[ \t]+(.*))?$")
+_ASCIIDOC = lazy(r"(?:\s|//[^\n]*\n|:[\w-]+:[^\n]*\n)*= \w")
+_ASCIIDOC_HEADING = lazy(r"(={1,6})[ \t]+(\S.*)$")
+"""A heading of a text that begins with a title of this form: other texts have such lines (`=== RUN Test`)."""
 _ANCHOR = lazy(r"[ \t]*<a\b[^<>]{0,500}>\s?</a>")
 _FENCE = lazy(r"[ \t]*(?:[-*+][ \t]+|>[ \t]*)?(`{3,}|~{3,})(.*)$")
 _ITEM = lazy(r"[ \t]*(?:[-*+]|\d{1,4}[.)])[ \t]+")
@@ -72,6 +75,7 @@ def blocks(text: str, begin: int = 0, stop: int | None = None) -> Iterator[Block
     indented continuation lines; nested items are separate blocks.
     """
     rows = _rows(text, begin, len(text) if stop is None else stop)
+    asciidoc = _ASCIIDOC.match(text) is not None
     at = 0
     while at < len(rows):
         start, end = rows[at]
@@ -82,7 +86,7 @@ def blocks(text: str, begin: int = 0, stop: int | None = None) -> Iterator[Block
             at += 3
             yield Block(BlockType.HEADING, start, rows[at - 1][1], 1, text[slice(*rows[at - 2])].strip())
             continue
-        form, found = _line_form(text[start:end])
+        form, found = _line_form(text[start:end], asciidoc=asciidoc)
         if form is BlockType.HEADING and found is not None:
             at += 1
             title = _ANCHOR.sub("", found.group(2) or "").strip()
@@ -97,7 +101,7 @@ def blocks(text: str, begin: int = 0, stop: int | None = None) -> Iterator[Block
             at = _fence_end(text, rows, at + 1, found.group(1))
             yield Block(form, start, max(stop for _, stop in rows[at - 1 : at]))
         else:
-            last = _run_end(text, rows, at + 1, form)
+            last = _run_end(text, rows, at + 1, form, asciidoc=asciidoc)
             if last == at + 1 and last < len(rows) and _is_underline(text, rows, last):
                 at = last + 1
                 level = _UNDERLINES[text[rows[last][0]]]
@@ -163,13 +167,13 @@ def _fence_end(text: str, rows: list[tuple[int, int]], at: int, fence: str) -> i
     return full
 
 
-def _run_end(text: str, rows: list[tuple[int, int]], at: int, form: BlockType) -> int:
+def _run_end(text: str, rows: list[tuple[int, int]], at: int, form: BlockType, *, asciidoc: bool) -> int:
     """Return the row after the paragraph, item or table that continues at row `at`."""
     while at < len(rows):
         start, end = rows[at]
         if start == end:
             break
-        follows, _ = _line_form(text[start:end])
+        follows, _ = _line_form(text[start:end], asciidoc=asciidoc)
         if not (
             follows is form is not BlockType.ITEM
             or (form is BlockType.ITEM and follows is BlockType.PARAGRAPH)
@@ -211,10 +215,11 @@ def _is_framed(text: str, rows: list[tuple[int, int]], at: int) -> bool:
     return is_frame and 0 < len(title) <= len(line) and any(map(str.isalnum, title))
 
 
-def _line_form(body: str) -> tuple[BlockType, re.Match[str] | None]:
+def _line_form(body: str, *, asciidoc: bool) -> tuple[BlockType, re.Match[str] | None]:
     """Return the type of block that a line begins, with the match."""
     first = body.lstrip()[0]
-    if first == "#" and len(body) <= MAX_HEADING_CHARS and (found := _HEADING.match(body)):
+    heading = _HEADING if first == "#" else _ASCIIDOC_HEADING if first == "=" and asciidoc else None
+    if heading and len(body) <= MAX_HEADING_CHARS and (found := heading.match(body)):
         return BlockType.HEADING, found
     if first in "`~-*+>" and (found := _FENCE.match(body)) and "`" not in found.group(2):
         return BlockType.FENCE, found

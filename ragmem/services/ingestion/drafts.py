@@ -1,6 +1,7 @@
 """What a person hands in (paths, or text on standard input) becomes drafts."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -37,6 +38,7 @@ TEXT_SUFFIXES = (".md", ".markdown", ".txt", ".rst", ".mdc", ".adoc", ".org")
 
 READABLE_SUFFIXES = (*TEXT_SUFFIXES, *IN_FOLDERS)
 
+_TYPES_TOLD = 5
 _BEGINNING = 1024
 _SUFFIX = lazy(r"\.\w{1,12}$")
 _NAMES = frozenset(
@@ -224,7 +226,21 @@ def _files(path: Path, *, settings: Settings, home: Path) -> tuple[list[tuple[Pa
             f'the folder "{path}" holds no text files and no documents',
             hint="; ".join((*skipped[:1], known)),
         )
+    skipped += _left_out(path, discovery, files)
     return [(file, replace(source_of_file(file), base=path)) for file in files], skipped
+
+
+def _left_out(folder: Path, discovery: Discovery, files: Sequence[Path]) -> Iterator[str]:
+    """Yield one line on the files of a folder that are of other types, the most frequent types first."""
+    read = set(files)
+    types = Counter(file.suffix.lower() or file.name for file in discovery.files if file not in read)
+    if types:
+        told = [f"{count:,} {name}" for name, count in types.most_common(_TYPES_TOLD)]
+        told += ["..."] if len(types) > _TYPES_TOLD else []
+        yield (
+            f"{show(folder)}: {types.total():,} files of other types are not read ({', '.join(told)}); "
+            "name one to read it"
+        )
 
 
 def find_in_folder(path: Path, *, settings: Settings, home: Path, most: int | None = None) -> Discovery:

@@ -373,7 +373,8 @@ def relevance(evidence: Evidence, *, lexical_weight: float, vector_weight: float
 
 def code_share(text: str) -> float:
     """Return the degree to which a text is a program: 0 for prose, 1 from 8 % of brackets on."""
-    beginning = text[:2000]
+    # Lines below titles and rules are no code.
+    beginning = text[:2000].replace("====", "").replace("____", "")
     said = beginning.encode("utf-8", "surrogatepass")
     # One pass over the bytes, of which no mark is a part of another letter.
     marks = len(said) - len(said.translate(None, _MARKS))

@@ -84,6 +84,20 @@ def test_an_unrelated_question_finds_nothing(filled):
     assert found(filled, "zebra quagga okapi") == []
 
 
+def test_lines_below_titles_do_not_make_prose_a_program(memory):
+    line = "=" * 80
+    memory.ingest(
+        [
+            draft("rst", f"Limits\n{line}\n\nThe mooring queue holds forty jobs.\n"),
+            draft("code", "mooring = {queue[0]: jobs(); holds(forty)}; <limits>; [mooring()]; queue = {}"),
+        ]
+    )
+    code = {
+        match.memory.uri: match.terms["code"] for match in memory.query("mooring queue holds forty").matches
+    }
+    assert code == {"rst": 0.0, "code": 1.0}
+
+
 def test_a_question_keeps_to_its_projects(filled):
     assert found(filled, "kiln gas", projects=("user",)) == []
     assert found(filled, "kiln gas", projects=("kiln-1",)) == ["other"]

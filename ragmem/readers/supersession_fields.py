@@ -66,6 +66,7 @@ _PARTLY = lazy(
 _LINK = lazy(r"\[[^\]\n]{0,200}\]\((?P<to>[^)\s#]{1,200})(?:\s[^)\n]{0,80})?\)(?![/\u00a7])")
 """A link to a file as a whole, not to a section of it."""
 
+_WIKI_LINK = lazy(r"\[\[([^\[\]|#]{1,150})(?:\|[^\[\]]{0,200})?\]\]")
 _FILE = lazy(r"[\w./-]{1,150}\.(?:md|rst|adoc|txt)\b(?![/#\u00a7])")
 _RECORD = r"(?:adr|madr|ad|pep|rfc|dep|eip|kep|jep|otep|decision|record|proposal)"
 _NUMBERED = rf"{_RECORD}[ _#-]{{0,2}}0*(\d{{1,5}})(?![\w])"
@@ -101,7 +102,7 @@ def supersession_fields(path: Path, body: str, values: Mapping[str, Any]) -> dic
     in_force = not (_NOT_IN_FORCE.search(fields) or _NOT_IN_FORCE.search(head))
     for line in lines:
         rest = line["rest"].rstrip(" \t|")
-        if (line["by"] or in_force) and not _PARTLY.search(_LINK.sub("", rest)):
+        if (line["by"] or in_force) and not _PARTLY.search(_WIKI_LINK.sub("", _LINK.sub("", rest))):
             names = found.setdefault("superseded_by" if line["by"] else "supersedes", {})
             names.update(dict.fromkeys(_files(path, rest)))
     return {key: ", ".join(names) for key, names in found.items() if names}
@@ -115,6 +116,9 @@ def _files(path: Path, rest: str) -> Iterator[str]:
     """Yield the files that the end of a line names: by links, else by names, else by numbers."""
     if "](" in rest:
         files = [path.parent / link["to"] for link in _LINK.finditer(rest) if "://" not in link["to"]]
+    elif "[[" in rest:
+        names = [name.strip() for name in _WIKI_LINK.findall(rest)]
+        files = [path.parent / (name if _FILE.fullmatch(name) else f"{name}.md") for name in names]
     else:
         files = [path.parent / name for name in _FILE.findall(rest)] or [*_by_number(path.parent, rest)]
     for file in files:

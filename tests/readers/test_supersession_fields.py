@@ -38,6 +38,8 @@ def told(folder: Path, body: str, values: Mapping[str, object] | None = None) ->
         ),
         ("PEP: 3\nTitle: Queue\nStatus: Superseded\nSuperseded-By: 12\n\nText.\n", "0012-stream.md"),
         ("# Queue\n\n| Superseded by | [20](adr-0020-cache.md) |\n", "adr-0020-cache.md"),
+        ("# Queue\n\nStatus: superseded by [[0012-stream|the stream]]\n", "0012-stream.md"),
+        ("# Queue\r\n\r\n## Status\r\n\r\nSuperseded by ADR-0012\r\n", "0012-stream.md"),
         ("# Queue\n\nStatus: Ersetzt durch ADR 12\n", "0012-stream.md"),
         ("# File d'attente\n\n## Statut\n\nRemplac\u00e9e par `0013-log.md`\n", "0013-log.md"),
         ("Queue\n=====\n\nStatus\n------\n\nReplaced by ADR 13 on 2026-03-01\n", "0013-log.md"),

@@ -72,7 +72,7 @@ _FILE = lazy(r"(?<![\w~.-])[\w~.-]*/[\w./-]+|(?<![\w-])[\w-]+\.[a-z]{1,5}\b")
 
 _FIELD = lazy(
     r"\W*(project|status|branch|session|authors?|tags?|projekt|zweig|autor|statut|projet|proyecto|estado)"
-    r"\W{1,4}(?:\S+[ \t]*){1,3}",
+    r"\W{1,4}(?:\S+[ \t]*){1,3}|\W*(super[sc]ede|replace)[sd](?: by)?:?[ \t]+!?\[[^\n]{1,200}",
     re.IGNORECASE,
 )
 """A line such as "**Project:** tideline", which says nothing of its own."""
@@ -218,7 +218,7 @@ def without_fields(text: str, sentences: Sequence[Sentence], question: str) -> l
         if one.start < body and not (asks_when or asks_who):
             return text[one.start : one.end].partition(":")[0].lower() in low
         if field := _FIELD.fullmatch(text, one.start, one.end):
-            name = field[1].lower()
+            name = (field[1] or field[2]).lower()
             return name in low or (asks_who and name.startswith(("author", "autor")))
         if key := _BARE_KEY.fullmatch(text, one.start, one.end):
             return any(word in low for word in fold_words(key[1].replace("_", " ")))

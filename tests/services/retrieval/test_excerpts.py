@@ -116,6 +116,9 @@ def test_a_line_with_only_a_date_answers_only_when_it_is_asked_for(best):
     )
     assert best(record, "what about ferries in May 2026") == "The night ferry gets a second crew."
     assert "Date: 2026-05-03" in best(record, "when did the ferry get a second crew")
+    status = "# Ferries\n\n## Status\n\nSupercedes [2. May](0002-may.md)\n\n## Why\n\nFerries sail in May.\n"
+    assert best(status, "what about May ferries") == "Ferries sail in May."
+    assert "0002" in best(status, "what does the note on May ferries supersede, or supercede")
     assert "**Project:** May ferries" in best(record, "which project has the May ferries")
 
 

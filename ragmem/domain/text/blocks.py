@@ -30,7 +30,9 @@ _SENTENCE_END = lazy(r"[.!?]['\")\]*_`]{0,4}[ \t\r\n]+(?=[^a-z\s])")
 _WIDE_END = lazy(r"[\u3002\uff01\uff1f]")
 _ANY_END = lazy(rf"{_SENTENCE_END.pattern}|{_WIDE_END.pattern}[\u300d\u300f\u201d\u2019)]{{0,2}}")
 """Without a choice a pattern is searched four times as fast, and few texts have a Chinese full stop."""
-_ABBREVIATION = lazy(r"(?:\b(?:e\.g|i\.e|etc|vs|cf|Mr|Mrs|Ms|Dr|Prof|St|No|approx|resp)|\b[A-Z])\.$")
+_ABBREVIATION = lazy(
+    r"(?:\b(?:e\.g|i\.e|etc|vs|cf|Mr|Mrs|Ms|Dr|Prof|St|No|approx|resp)|\b[A-Z]|\[\d{1,4})\.$"
+)
 _ABBREVIATION_REACH = 8
 _DAY = lazy(
     r"(?<![\d.])\d{1,2}\.[ \t]{1,2}"
@@ -244,7 +246,8 @@ def sentences(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     """Yield the spans of the sentences in text[start:end]; together they hold every non-blank character.
 
     A sentence ends at `.`, `!` or `?` before white space and anything but a small letter, not after a common
-    abbreviation, an initial or the day of a month; Chinese and Japanese full stops end one too.
+    abbreviation, an initial, the day of a month or the number of a link ("[12. A title](...)"); Chinese and
+    Japanese full stops end one too.
     """
     begin = start
     has_wide = not text.isascii() and _WIDE_END.search(text, start, end)

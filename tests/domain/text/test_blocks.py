@@ -90,6 +90,14 @@ def test_sentences_do_not_end_at_abbreviations_initials_or_versions():
     ]
 
 
+def test_the_number_of_a_link_ends_no_sentence():
+    assert split("It replaces [12. A queue](0012-queue.md). We have 12. Then we sail.") == [
+        "It replaces [12. A queue](0012-queue.md).",
+        "We have 12.",
+        "Then we sail.",
+    ]
+
+
 def test_full_stops_of_other_scripts_end_sentences():
     assert split("第一句。第二句！") == ["第一句。", "第二句！"]
 

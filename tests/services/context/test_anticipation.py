@@ -80,6 +80,20 @@ def test_a_session_begins_with_what_always_holds_and_hears_it_once(filled):
     assert shown(told(memory, "another")) == shown(first)
 
 
+def test_a_prompt_is_told_only_what_is_nearer_than_the_rest_of_the_project(filled):
+    memory, ids = filled
+    for number in range(24):
+        stored(
+            memory,
+            f"berth{number}",
+            f"Berth {number} of the harbour is dredged by barge {number + 40} in spring.",
+        )
+    common = "please plan how the berths of our harbour are dredged by barges in spring"
+    assert memory.retrieval.ask(Question(common, projects=(PROJECT,))).matches
+    assert told(memory, "common", common).context.text == ""
+    assert ids["index"] in shown(told(memory, "slow", SLOW))
+
+
 def test_of_many_rules_the_start_tells_those_near_to_the_last_work(filled):
     memory, ids = filled
     for number in range(12):

@@ -184,7 +184,8 @@ _NEEDS = re.compile(
 """What was done before the decision, and what it still takes."""
 
 _TELLS_WHY = re.compile(
-    r"current\b|(?!(?:we|use|all|every|each|no|only)\b)(?:(?!\b(?:because|since|therefore|as)\b).)*?"
+    r"current\b|(?:the|our) (?:\w+ ){0,2}(?:options|alternatives|candidates|choices)\b"
+    r"|(?!(?:we|use|all|every|each|no|only)\b)(?:(?!\b(?:because|since|therefore|as)\b).)*?"
     r"\b(?:(?:is|are) (?:limited|difficult|hard|unclear|insufficient|cumbersome|error-prone"
     r"|too (?:slow|large|big|complex|expensive|many|much|hard))|lacks?|struggles?|suffers? from|reduces"
     r"|offers|recommends|makes (?:for|it)|least expensive|best option"
@@ -193,7 +194,7 @@ _TELLS_WHY = re.compile(
     r" (?:consists|comprises|contains|presents|includes|involves|aims)\b",
     re.IGNORECASE,
 )
-"""A sentence that begins with the problem, or announces the parts of a solution."""
+"""A sentence that begins with the problem or the options, or announces the parts of a solution."""
 
 _DEFINES = re.compile(
     r"(?:(?i:an?|the) )?(?P<subject>[\w'./ -]{2,60}?)"
@@ -417,8 +418,9 @@ def decision_of(memory: Memory, redactor: Redactor) -> str:
             first = False
             continue
         for sentence in _wordings(plain(text[start:end], redactor=redactor)):
+            is_fragment = sentence[:1].islower() and not has_verb(sentence)
             if block.form is BlockType.PARAGRAPH:
-                decides = first or _RESOLVES.match(sentence) is not None
+                decides = (first or _RESOLVES.match(sentence) is not None) and not is_fragment
             else:
                 decides = first and not sentence[:1].islower() and has_verb(sentence)
             if (

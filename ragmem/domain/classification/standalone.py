@@ -39,6 +39,8 @@ _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 
 _MARKS = re.compile(r"^\s*(?:(?:\d{1,4}[.)]|[-*+>#]+|\[[ xX]\])\s+)+")
 
+_QUOTE = re.compile(r"^[ \t]*>[> \t]*", re.MULTILINE)
+
 _LINK = re.compile(r"!?\[([^\]\n]{0,200})\](?:\([^)\n]{0,400}\)|\[[^\]\n]{0,100}\])")
 
 _EMPHASIS = re.compile(r"(\*{1,3}|(?<!\w)_{1,3})(?=\S)([^\n]+?)(?<=\S)\1(?![\w*])")
@@ -85,7 +87,7 @@ _POINTS_BACK = re.compile(
     r"|sin embargo|ess[ea]s?|isso|isto|no entanto|por\u00e9m|contudo|quest[oaie]|tuttavia|deze|dit|echter"
     r"|(?:governed|built|based|driven|found|seen|caught|raised|reported) (?:by|on)"
     r"|(?:revisited|reconsidered|reopened|chosen|picked|selected|rejected|deferred) because"
-    r"|each (?:layer|fix|option|approach|step|phase|part|level|tier|change)"
+    r"|each (?:layer|fix|option|approach|step|phase|part|level|tier|change|entry|item|row|point)"
     r"|(?:verified|measured|observed|tested|confirmed|proven) (?:by|on|in|with|against))\b"
     r"|.*(?:\b(?:the following|as follows|in the same way|folgende[nrs]?|suivante?s?|siguientes?"
     r"|seguintes?)\b|\ub2e4\uc74c|\u6b21\u306e|\u4ee5\u4e0b|\u4e0b\u5217)",
@@ -105,7 +107,7 @@ _LEANS = re.compile(r"\W*(?:\w+\W+){0,6}(?:it|its|they|them|their|those|these)\b
 
 _VAGUE = re.compile(
     r"\b(?:option \w\b|see decision|decision (?:[A-Z]|\d)\b|the same (?:principle|approach|reason|rule|thing)"
-    r"|the [\w-]+(?: [\w-]+)? (?:above|below)|(?:for|in|of|see) \(\d\)(?!\w)"
+    r"|(?:the|all|any|each|every) [\w-]+(?: [\w-]+)? (?:above|below)|(?:for|in|of|see) \(\d\)(?!\w)"
     r"|(?:gates?|section|table|list|figure|steps?) (?:below|above)"
     r"|similar (?:\w+ )?to|in (?:the )?interim|although"
     r"|initial(?:,? [\w-]+){0,3} (?:version|implementation)|users? need|these \w+|those \w+"
@@ -204,7 +206,7 @@ ASIDE = re.compile(
     r"|pros?|cons?|neutral|trade-?off|exception|legacy|initial|original|current|short-term|stage \d|schedule"
     r"|discarded|rejected|dismissed|verworfen|abgelehnt|roles?|responsibilit(?:y|ies)|rationale|motivation|impact"
     r"|problem|assumption|constraint)"
-    r"\b[^:.]{0,20}:",
+    r"\b[^:.]{0,20}:|(?:correction|amendment|addendum|erratum|update)\b[^:.]{0,40}:",
     re.IGNORECASE,
 )
 """The beginning of a sentence that explains the one before, or tells a story."""
@@ -242,9 +244,9 @@ def is_unspaced(sentence: str) -> bool:
 
 
 def _is_balanced(sentence: str) -> bool:
-    """Tell whether each quotation and each bracket of a sentence is closed."""
+    """Tell whether each quotation, code and bracket of a sentence is closed."""
     pairs = (("(", ")"), ("[", "]"), ("\u201c", "\u201d"))
-    return sentence.count('"') % 2 == 0 and all(
+    return all(sentence.count(mark) % 2 == 0 for mark in '"`') and all(
         sentence.count(one) == sentence.count(other) for one, other in pairs
     )
 
@@ -284,7 +286,7 @@ def main_clause(sentence: str, ends: re.Pattern[str] = _CLAUSE, *, least: int = 
 
 def plain(text: str, redactor: Redactor) -> str:
     """Return a text as one plain line, without secrets and Markdown."""
-    line = " ".join(redactor.redact(text)[0].split())
+    line = " ".join(_QUOTE.sub("", redactor.redact(text)[0]).split())
     line = _MARKS.sub("", line)
     line = _LINK.sub(r"\1", line)
     for _ in range(2):

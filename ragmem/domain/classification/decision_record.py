@@ -285,6 +285,15 @@ _CHANGED = re.compile(
 )
 """What a record says of an earlier one that no longer holds as it was written."""
 
+_SAID_BEFORE = re.compile(
+    r"\b(?P<series>adr|[a-z]dr|[a-z]{3}dr|decision|record)[-_ #]{0,2}0*(?P<number>\d{1,4})\b"
+    r"(?:(?!\b(?:[a-z]{0,3}dr|decision|record)[-_ #]{0,2}\d)[^|]){0,160}?"
+    r"\bthis (?:adr|record|decision) (?:supersedes|replaces|amends|changes|revises|refines|narrows|relaxes"
+    r"|overrides|corrects|reverses) (?:that|it|this)\b",
+    re.IGNORECASE,
+)
+"""The same in a sentence after the one that names the earlier record."""
+
 _QUALIFIED = re.compile(
     r"\b(?:since|later|but|however|until|except|part(?:ly|ially)?|carried out|update[ds]?|changed|revised"
     r"|corrected|refined|retracted|retired|reopened|pending|not yet|conditional(?:ly)?)\b",
@@ -373,7 +382,11 @@ def amended_ids(memories: Iterable[Memory]) -> set[str]:
         if may_be_told(memory, memory.title) and (gone := _removal(memory)):
             removed.append((folder, number, gone["what"].lower()))
         if is_in_force(memory):
-            told = [*_AMENDS.finditer(f"{memory.title}\n{memory.text}"), *_CHANGED.finditer(memory.text)]
+            told = [
+                *_AMENDS.finditer(f"{memory.title}\n{memory.text}"),
+                *_CHANGED.finditer(memory.text),
+                *_SAID_BEFORE.finditer(memory.text),
+            ]
             named = ((one["series"].lower(), int(one["number"])) for one in told)
             amended += [(folder, name, earlier) for name, earlier in named if earlier < number]
     ended = {

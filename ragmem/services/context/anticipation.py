@@ -73,9 +73,9 @@ NAMED_MARGIN = 0.05
 """The same distance where rare names alone are the question, which say more than other words."""
 
 CONTRAST = 0.1
-"""How much nearer to a prompt a memory must be than the crowd (services/retrieval/select.py). Of the blocks
-at first prompts of five repositories .43 bear on the prompt instead of .32, and .83 of those that do are left;
-with 0.06 these are .34 and .93, with 0.12 .47 and .74."""
+"""How much nearer to a prompt a memory must be than the crowd (services/retrieval/select.py). At first
+prompts of five repositories .43 of the blocks bear on the prompt instead of .32, and .83 of those that do
+are left; with 0.06 these are .34 and .93, with 0.12 .47 and .74."""
 
 _FOR_FILES = frozenset(("paths", "globs", "applyTo"))
 """Fields of a file of instructions that say for which files it holds."""

@@ -783,6 +783,8 @@ def test_a_record_whose_status_says_more_than_that_it_holds_is_not_told(memory, 
         ("**Refines:** ADR 0007 (printers)", False),
         ("ADR-0007 (printers) was rescoped to the north quay.", False),
         ("- ADR-0007: printers (the hours of printing that this ADR replaces).", False),
+        ("ADR-0007 said to print on all quays from the start. This ADR refines that decision.", False),
+        ("ADR-0007 said to print on all quays. This ADR follows that decision.", True),
     ],
 )
 def test_a_record_that_a_later_one_says_it_changes_is_not_told(memory, tmp_path, line, told):

@@ -88,6 +88,9 @@ _NO_RESULT = ("interrupted", "agent", "compaction")
 
 _OF_SESSIONS = MemoryFilter(sources=tuple(sorted(EPISODES)))
 _PLANS = frozenset({"prds"})
+_OF_PERSON = re.compile(r"(?:~|/root|/(?:home|Users)/[^/]+)/\.")
+"""The path of a file among a person's settings, such as a plan that the assistant keeps there."""
+
 _MERGE = re.compile(r"Merge (?:branch|commit|pull request|remote-tracking|tag)\b")
 _TORN = re.compile(r"\*\*| \| |__")
 _TRAPS = frozenset({Category.GOTCHA, Category.ERROR_SOLUTION})
@@ -191,7 +194,9 @@ def _last_results(catalog: Catalog, place: Place, without: Collection[str]) -> l
             continue
         session = sessions.setdefault(name, SessionWork())
         session.branch = session.branch or metadata.get("branch", "")
-        session.files.update(filter(None, metadata.get("files", "").splitlines()))
+        session.files.update(
+            file for file in metadata.get("files", "").splitlines() if file and not _OF_PERSON.match(file)
+        )
         if identifier not in untrue and not any(metadata.get(mark) for mark in _NO_RESULT):
             session.memories.append(identifier)
     recent = list(islice(sessions.values(), RECENT))

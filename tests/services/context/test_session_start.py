@@ -282,6 +282,15 @@ def test_a_line_names_commits_before_it_and_files_that_no_other_line_names(memor
     assert [line.count("tide0.py") for line in lines(started(memory, "other"))] == [1, 0]
 
 
+@pytest.mark.parametrize("home", ["/Users/sam", "/home/sam", "/root", "~"])
+def test_a_file_among_the_settings_of_a_person_is_none_of_the_project(memory, home):
+    files = f"src/crane.py\n{home}/.claude/plans/quiet-humming-crane.md"
+    exchanged(memory, "a", "The crane of the quay lifts again.", days=1, files=files)
+    text = started(memory).context.text
+    assert "crane.py" in text
+    assert "humming" not in text
+
+
 def test_a_line_of_code_explains_no_result(memory):
     result = (
         "The crane stops at the wind.\n\n```python\nlimits = read(`MAX_WIND`, `MIN_WIND`) or default\n```"

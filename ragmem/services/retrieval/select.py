@@ -67,9 +67,8 @@ MANY_WORDS, BELOW_UNMEASURED = 0.35, 0.02
 the floor: there a question on another subject shares at most 0.2 with a chunk (96 questions, two sets)."""
 
 CROWD = 20
-"""Number of nearest memories behind which the evidence `crowd` is measured: the cosine of the next one. Where
-the nearest is hardly nearer, a question is about what much of the store is about. 15 to 30 tell right blocks
-from wrong ones equally well."""
+"""Number of best memories behind which the evidence `crowd` is measured: the relevance of the next one. Where
+the best is hardly above it, a question is about what much of the store is about."""
 
 READ_FOR_DETAILS = 8
 """Number of memories, by their own relevance, that are asked for the details of a question."""
@@ -241,14 +240,17 @@ def answer_evidence(
     best = max([item.own for item in compared], default=0.0)
     in_chunk = max([one.evidence.coverage for one in candidates])
     standing = relevance_margin(best, known, by_words=found.by_words)
-    cosines = sorted((one.evidence.cosine for one in candidates if one.compared), reverse=True)
     evidence = {
         "relevance": best,
-        "cosine": cosines[0] if cosines else 0.0,
+        "cosine": max([one.evidence.cosine for one in candidates if one.compared], default=0.0),
         "coverage": in_chunk,
         **standing.terms,
         "margin": standing.margin,
-        **({"crowd": cosines[CROWD]} if len(cosines) > CROWD else {}),
+        **(
+            {"crowd": nlargest(CROWD + 1, [item.own for item in compared])[-1]}
+            if len(compared) > CROWD
+            else {}
+        ),
     }
     # Memories without a vector can only be judged by their words.
     waiting = [one.evidence.whole_coverage for one in candidates if not one.compared]

@@ -80,7 +80,7 @@ def test_a_session_begins_with_what_always_holds_and_hears_it_once(filled):
     assert shown(told(memory, "another")) == shown(first)
 
 
-def test_a_prompt_is_told_only_what_is_nearer_than_the_rest_of_the_project(filled):
+def test_a_prompt_is_told_only_what_stands_out_from_the_rest_of_the_project(filled):
     memory, ids = filled
     for number in range(24):
         stored(

@@ -39,7 +39,7 @@ ECOSYSTEM = {word: line.split()[0] for line in _ECOSYSTEMS for word in line.spli
 
 _ACCENTS = lazy("[\u0300-\u036f]")
 _WORD = lazy(r"[\w#+]+(?:['\u2019./-][\w#+]+)*|[,;:()?!]")
-_SPAN = lazy(r"`[^`\n]{1,120}`|(?<!\S)--?[a-z][\w-]*")
+_SPAN = lazy(r"`[^`\n]{1,120}`|-(?<!\S-)-?[a-z][\w-]*")
 
 CODE = " code_span "
 """What stands for a piece of code or an option."""
@@ -147,6 +147,8 @@ def words_of(text: str) -> list[str]:
     """Return the words and marks of a sentence, folded; code is `code_span`, a known phrase is one word."""
     said = _WORD.findall(_SPAN.sub(CODE, fold(text)))
     phrases = vocabulary().phrases
+    if phrases.keys().isdisjoint(said):
+        return said
     found: list[str] = []
     place = 0
     while place < len(said):

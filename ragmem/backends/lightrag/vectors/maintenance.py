@@ -22,7 +22,7 @@ from ragmem.backends.lightrag.vectors.mmap_index import (
 from ragmem.backends.lightrag.vectors.segments import EXACT_LIMIT, Row, from_rows
 from ragmem.errors import StorageError
 from ragmem.frozen import dataclass
-from ragmem.storage.sql.batches import batches, marks
+from ragmem.storage.sql.batches import batches, marks, padded
 from ragmem.storage.sql.sqlite import SQLiteDatabase
 
 DEAD_SHARE = 0.2
@@ -52,7 +52,7 @@ def fetch_codes(database: SQLiteDatabase, group: Group, seqs: Sequence[int]) -> 
     """Return sequence number -> codes of those of a group's rows that the database still has."""
     found: dict[int, bytes] = {}
     with database.read() as connection:
-        for part in batches(seqs):
+        for part in map(padded, batches(seqs)):
             found.update(
                 connection.execute(
                     # A number is never used again, so it says which model the row is of.

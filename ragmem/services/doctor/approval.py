@@ -1,4 +1,4 @@
-"""Check how much waits for a person's approval."""
+"""Check what waits for a person: proposed memories, drafted skills, and what members have shared."""
 
 from collections.abc import Iterator
 
@@ -20,3 +20,15 @@ def check_approval(patient: DoctorContext) -> Iterator[Check]:
         yield Check("approval", "ok", told, "ragmem approve")
     elif patient.settings.approval.enabled:
         yield Check("approval", "ok", "nothing waits for you")
+
+
+def check_sharing(patient: DoctorContext) -> Iterator[Check]:
+    """Report how much waits for a review, and in which projects; nothing where nothing does."""
+    shared = patient.catalog.shared
+    waiting = {key: count for key in shared.projects() if (count := shared.count_waiting(key))}
+    if waiting:
+        names = patient.catalog.projects.names()
+        whole = sum(waiting.values())
+        told = f"{whole:,} shared {'record waits' if whole == 1 else 'records wait'} for your review"
+        places = ", ".join(f"{names.get(key, key)} {count:,}" for key, count in waiting.items())
+        yield Check("sharing", "ok", f"{told}: {places}", "ragmem share review")

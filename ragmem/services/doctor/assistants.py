@@ -17,6 +17,7 @@ from ragmem.assistants.places import SERVER_FORMS, Places
 from ragmem.errors import ConfigError, RagmemError
 from ragmem.hooks import limits
 from ragmem.hooks.log import FORMER, NAME
+from ragmem.services.context.moment_report import moment_figures
 from ragmem.services.doctor.report import Check, DoctorContext
 from ragmem.services.wiring import toml_flag
 from ragmem.services.wiring.command import Program, is_in_cache, this_program
@@ -33,6 +34,7 @@ from ragmem.services.wiring.installed_plugins import DISABLE, find_plugin
 from ragmem.services.wiring.json_hooks import Hook, handwritten_hooks, own_hooks, read_hooks
 from ragmem.services.wiring.json_text import read_json
 from ragmem.services.wiring.switches import other_memory, wrong_unit
+from ragmem.storage.activity.moment_counts import MomentCounts
 
 PATIENCE_S = 3.0
 """Seconds for another ragmem to report its version."""
@@ -281,3 +283,32 @@ def _format_age(age: timedelta) -> str:
     if minutes < 120:
         return f"{minutes} minutes ago"
     return f"{minutes // 60} hours ago" if minutes < 48 * 60 else f"{minutes // 1440} days ago"
+
+
+_LATELY = timedelta(days=30)
+
+_LEAST_JUDGED = 20
+"""Minimum texts of a moment whose use is judged before few useful ones are a finding."""
+
+_LEAST_USEFUL = 0.2
+
+
+def check_moments(patient: DoctorContext) -> Iterator[Check]:
+    """Report each moment that came in the last 30 days, with a warning where little of it was of use."""
+    counts = MomentCounts(patient.settings.places.state)
+    came = False
+    for one in moment_figures(patient.catalog, counts, since=patient.now - _LATELY):
+        if not one.told and not one.silent:
+            continue
+        came = True
+        told = f"{one.moment}: spoke {one.told:,} of {one.told + one.silent:,} times in 30 days"
+        use = f", of use {one.useful:,} of the {one.judged:,} that can be judged" if one.judged else ""
+        poor = one.judged >= _LEAST_JUDGED and one.useful < _LEAST_USEFUL * one.judged
+        yield Check(
+            "moments",
+            "warning" if poor else "ok",
+            told + use,
+            "rate what is told: ragmem feedback ID bad" if poor else "",
+        )
+    if not came:
+        yield Check("moments", "ok", "no session was told anything unasked yet")

@@ -1,13 +1,16 @@
 """Check the database: its pages, its schema, the catalog, the full text, the store."""
 
+import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from ragmem.domain.model import State
+from ragmem.domain.model import Memory, State
+from ragmem.domain.secrets.redaction import Redactor
 from ragmem.errors import OlderSchemaError, RagmemError, StoreDamagedError
 from ragmem.services.doctor.home import newest_backup
 from ragmem.services.doctor.invariants import find_differences, find_unfindable
 from ragmem.services.doctor.report import REPAIR, Check, DoctorContext, RepairName
+from ragmem.services.ingestion.sanitize import sanitize_memory
 from ragmem.storage.home.postgres import extension_versions, server_version
 from ragmem.storage.home.schema import CATALOG
 from ragmem.storage.maintenance import invariants
@@ -205,3 +208,35 @@ def _checks_of(name: str, lines: Iterable[str], well: str, mend: RepairName) -> 
         yield Check(name, "failed", line, REPAIR, mend)
     if not found and well:
         yield Check(name, "ok", well)
+
+
+_SECONDS = 2.0
+"""Time limit of the search; `--deep` has none."""
+
+_SCRUB = "ragmem scrub"
+
+
+def check_secrets(patient: DoctorContext) -> Iterator[Check]:
+    """Count the memories with a secret or a private block, within the time limit."""
+    if not patient.settings.secrets.redact:
+        detail = "texts are stored with their secrets: secrets.redact is false"
+        yield Check("secrets", "warning", detail, "set redact = true below [secrets]")
+        return
+    ids = sorted(patient.catalog.memories.ids())
+    began = time.monotonic()
+    found = read = 0
+    for memory in patient.catalog.memories.each():
+        found += _holds_secrets(memory, redactor=patient.catalog.redactor)
+        read += 1
+        if not patient.deep and time.monotonic() - began > _SECONDS:
+            break
+    seen = f"{read:,} memories" if read >= len(ids) else f"the first {read:,} of {len(ids):,} memories"
+    if found:
+        told = "1 holds" if found == 1 else f"{found:,} hold"
+        yield Check("secrets", "warning", f"of {seen}, {told} what looks like a secret", _SCRUB)
+    else:
+        yield Check("secrets", "ok", f"none in {seen}")
+
+
+def _holds_secrets(memory: Memory, redactor: Redactor) -> bool:
+    return bool(redactor.find(memory.text)) or sanitize_memory(memory, redactor=redactor) is not memory

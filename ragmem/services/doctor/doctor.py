@@ -8,19 +8,11 @@ from ragmem.services.doctor import (
     agents,
     approval,
     assistants,
-    code,
     database,
-    documents,
-    events,
-    extraction,
     home,
     models,
-    moments,
     projects,
-    secrets,
-    sharing,
-    spend,
-    transcripts,
+    sources,
     warm_process,
 )
 from ragmem.services.doctor.report import Check, DoctorContext, Examination, Report
@@ -52,20 +44,20 @@ _CONTENT: _Checks = (
     ("catalog", database.check_catalog),
     ("pending", database.check_pending),
     ("store", database.check_store),
-    ("grammars", code.check_grammars),
+    ("grammars", sources.check_grammars),
     ("model change", models.check_model_change),
     ("languages", models.check_languages),
-    ("extraction", extraction.check_extraction),
-    ("spend", spend.check_spend),
+    ("extraction", models.check_extraction),
+    ("spend", models.check_spend),
     ("projects", projects.check_projects),
     ("approval", approval.check_approval),
-    ("sharing", sharing.check_sharing),
-    ("moments", moments.check_moments),
+    ("sharing", approval.check_sharing),
+    ("moments", assistants.check_moments),
 )
-_TRANSCRIPTS = ("transcripts", transcripts.check_transcripts)
+_TRANSCRIPTS = ("transcripts", sources.check_transcripts)
 _OUTSIDE: _Checks = (
-    ("documents", documents.check_documents),
-    ("hook events", events.check_events),
+    ("documents", sources.check_documents),
+    ("hook events", sources.check_events),
     _TRANSCRIPTS,
     ("hooks", assistants.check_assistants),
     ("agents", agents.check_agents),
@@ -85,7 +77,7 @@ def examine(patient: DoctorContext) -> Report:
             inside += _run(_CONTENT, patient)
             # This reads all memories, as the check of the catalog does: damage is reported only once.
             if not _any_failed(one for one in inside if one.name == "catalog"):
-                inside += _run([("secrets", secrets.check_secrets)], patient)
+                inside += _run([("secrets", database.check_secrets)], patient)
         else:
             # The check of transcripts needs the database as well.
             outside = tuple(check for check in _OUTSIDE if check is not _TRANSCRIPTS)

@@ -12,10 +12,13 @@ from ragmem.domain.model import Draft, Scope, State
 from ragmem.domain.text.language import foreign_language
 from ragmem.errors import BackendError, RagmemError
 from ragmem.services.doctor.report import REPAIR, Check, DoctorContext
+from ragmem.services.entities.extraction_texts import find_texts
 from ragmem.services.ingestion.classify import classify_draft
 from ragmem.services.ingestion.index import forget, index, record_of
 from ragmem.services.models.hardware import configured_models, detect_machine, hardware_problems
+from ragmem.services.models.usage import format_amount, format_sums, limit_hint, limit_message
 from ragmem.services.models.use import BUNDLED_BACKEND, LOCAL_BACKEND, LOCAL_BACKENDS, model_label
+from ragmem.storage.activity.extractions import RULES
 from ragmem.storage.fulltext.fulltext import search as search_text
 
 CANARY_PROJECT = "ragmem-doctor"
@@ -191,3 +194,43 @@ def check_canary(patient: DoctorContext) -> Iterator[Check]:
         yield Check("canary", "failed", "a memory that was deleted is still there", REPAIR, "store")
     else:
         yield Check("canary", "ok", "a memory was written, found by text and by vector, and deleted")
+
+
+def check_spend(patient: DoctorContext) -> Iterator[Check]:
+    """Report today's spending, and reached caps."""
+    ledger = patient.ledger
+    limits = ledger.limits()
+    for limit in limits:
+        if limit.is_reached:
+            yield Check("spend", "warning", limit_message(limit, now=patient.now), limit_hint(limit))
+        else:
+            used, cap = format_amount(limit, limit.used), format_amount(limit, limit.cap)
+            yield Check("spend", "ok", f"{used} today, of {cap} at most")
+    if not limits:
+        yield Check("spend", "ok", f"{format_sums(ledger.today())} of providers today, no cap")
+    left = ledger.count_interrupted()
+    if left:
+        detail = f"files of counted requests that a killed process left: {left}"
+        yield Check("spend", "warning", detail, REPAIR, "usage")
+
+
+_EXTRACTION = "extraction"
+
+
+def check_extraction(patient: DoctorContext) -> Iterator[Check]:
+    """Report the number of processed and waiting texts; there is no check if only rules extract."""
+    wanted, choice = patient.settings.extraction.by, patient.catalog.extractions.choice()
+    if wanted != choice.by:
+        detail = (
+            f'the graph is made by "{choice.by}", [extraction] wants "{wanted}"; the next seed changes it'
+        )
+        yield Check(_EXTRACTION, "warning", detail, "ragmem seed")
+    if choice == RULES:
+        return
+    asked = patient.catalog.extractions.answered_texts(choice.model)
+    texts = find_texts(patient.catalog, choice.model)
+    invalid = sum(not valid for valid in asked.values())
+    detail = f"{len(asked):,} texts by {choice.model}, {invalid:,} invalid, {texts.waiting:,} wait"
+    yield Check(
+        _EXTRACTION, "warning" if texts.waiting else "ok", detail, "ragmem seed" if texts.waiting else ""
+    )

@@ -29,7 +29,7 @@ from ragmem.errors import ConfigError
 
 AUTO = "auto"
 
-_KEYS: dict[str, tuple[Any, Rule]] = {
+KEYS: dict[str, tuple[Any, Rule]] = {
     "glob": ((), Rule('a pattern or a list of patterns, such as "~/notes/**/*.md"')),
     "reader": ("markdown", Rule("how a file becomes drafts", choices=get_args(ReaderName))),
     "kind": (AUTO, Rule("what the texts are about", choices=(AUTO, *Kind))),
@@ -41,11 +41,6 @@ _KEYS: dict[str, tuple[Any, Rule]] = {
 }
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
 _TOP_LEVEL = ("sources", "exclude")
-
-
-def source_keys() -> Mapping[str, tuple[Any, Rule]]:
-    """Return the keys of a source with their defaults and rules."""
-    return _KEYS
 
 
 @dataclass(slots=True)
@@ -80,7 +75,7 @@ def read_sources(
         for key in document.values:
             document.require_known(_TOP_LEVEL, key)
         if "exclude" in document.values:
-            more = _check_value(document, ("exclude",), document.values["exclude"], *_KEYS["exclude"])
+            more = _check_value(document, ("exclude",), document.values["exclude"], *KEYS["exclude"])
             exclude += more
             origins.append(Origin("exclude", more, document.origin("exclude")))
         _lay_over(entries, document)
@@ -100,7 +95,7 @@ def read_sources(
             )
         spec = _spec(name, entry, variables, home)
         specs[name] = replace(spec, globs=_expand_auto_memory(spec.globs, environ or {}, assistants, home))
-        origins += [Origin(f"sources.{name}.{key}", entry.values[key], entry.origins[key]) for key in _KEYS]
+        origins += [Origin(f"sources.{name}.{key}", entry.values[key], entry.origins[key]) for key in KEYS]
     return specs, exclude, origins
 
 
@@ -114,13 +109,13 @@ def _lay_over(entries: dict[str, _Entry], document: Document) -> None:
                 f'"{name}" cannot be a source\'s name', "sources", name, hint="use a-z, 0-9, - and _"
             )
         if not isinstance(table, dict):
-            known = nearest(name, _KEYS) if name in _KEYS else f"write [sources.{name}]"
+            known = nearest(name, KEYS) if name in KEYS else f"write [sources.{name}]"
             raise document.error(f'"sources.{name}" must be a table', "sources", name, hint=known)
         entry = entries.setdefault(name, _Entry(document))
         for key, value in table.items():
             where = ("sources", name, key)
-            document.require_known(_KEYS, *where, table=f"sources.{name}")
-            entry.values[key] = _check_value(document, where, value, *_KEYS[key])
+            document.require_known(KEYS, *where, table=f"sources.{name}")
+            entry.values[key] = _check_value(document, where, value, *KEYS[key])
             entry.origins[key] = document.origin(*where)
             if key == "glob":
                 entry.base = document.path.parent
@@ -140,7 +135,7 @@ def _refuse_bad_glob(document: Document, name: str, globs: Sequence[str]) -> Non
         problem = glob_problem(glob)
         if problem:
             raise document.error(
-                f'the glob "{glob}" {problem}', "sources", name, "glob", hint=_KEYS["glob"][1].about
+                f'the glob "{glob}" {problem}', "sources", name, "glob", hint=KEYS["glob"][1].about
             )
 
 
@@ -197,7 +192,7 @@ def _expand_auto_memory(
 
 
 def _spec(name: str, entry: _Entry, variables: Variables, home: Path) -> SourceSpec:
-    for key, (default, rule) in _KEYS.items():
+    for key, (default, rule) in KEYS.items():
         if override := variables.find("sources", name, key):
             entry.values[key] = from_variable(*override, default, rule)
             entry.origins[key] = override[0]
@@ -212,7 +207,7 @@ def _spec(name: str, entry: _Entry, variables: Variables, home: Path) -> SourceS
     values = entry.values
     if not values["glob"]:
         raise entry.document.error(
-            f"[sources.{name}] has no glob", "sources", name, hint=_KEYS["glob"][1].about
+            f"[sources.{name}] has no glob", "sources", name, hint=KEYS["glob"][1].about
         )
     if values["reader"] == "checkpoints":
         for glob in values["glob"]:

@@ -75,11 +75,6 @@ class RepositorySearch:
     cut: str = ""
 
 
-def found_repositories(home: Path, *, session_files: Sequence[str] | None = None) -> list[Path]:
-    """Return the roots of a person's repositories, sorted. See `find_repositories`."""
-    return list(find_repositories(home, session_files=session_files).repositories)
-
-
 def find_repositories(
     home: Path,
     *,

@@ -12,7 +12,7 @@ from ragmem.config.places import SOURCES_FILE, find_default
 from ragmem.config.project import MAX_ITEMS, PROJECT_FILE
 from ragmem.config.project import project_keys as allowed_in_project
 from ragmem.config.settings import FORMER, SECTIONS
-from ragmem.config.sources import source_keys
+from ragmem.config.sources import KEYS as SOURCE_KEYS
 from ragmem.config.values import Rule
 
 _INTRODUCTION = f"""\
@@ -107,7 +107,7 @@ def _sources() -> Iterator[str]:
     yield ""
     yield "| key of [sources.NAME] | type | default | meaning |"
     yield "| --- | --- | --- | --- |"
-    for name, (default, rule) in source_keys().items():
+    for name, (default, rule) in SOURCE_KEYS.items():
         yield _row(name, default, rule)
     yield ""
     yield "The shipped file:"

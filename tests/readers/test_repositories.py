@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ragmem.readers.repositories import MAX_DEPTH, find_repositories, found_repositories
+from ragmem.readers.repositories import MAX_DEPTH, find_repositories
 from ragmem.readers.slugs import slug_of
 
 
@@ -46,26 +46,26 @@ def claude(home: Path, cwd: Path, *, named: bool = True) -> None:
 def test_repositories_anywhere_in_the_home_are_found_in_order(home: Path) -> None:
     made = [repository(home / place) for place in ("work/b", "code/github.com/sam/a", "c")]
     (home / "work/no git/src").mkdir(parents=True)
-    assert found_repositories(home) == sorted(made)
+    assert find_repositories(home).repositories == tuple(sorted(made))
 
 
 def test_the_home_itself_is_no_repository_but_those_in_it_are(home: Path) -> None:
     subprocess.run(["git", "init", "--quiet", str(home)], check=True)
     made = repository(home / "a")
     codex(home, home)
-    assert found_repositories(home) == [made]
+    assert find_repositories(home).repositories == (made,)
 
 
 @pytest.mark.parametrize("place", ["p/node_modules/x", ".cache/x", "Library/x", "p/venv/x", "p/Caches/x"])
 def test_packages_and_caches_are_not_searched(home: Path, place: str) -> None:
     repository(home / place)
-    assert found_repositories(home) == []
+    assert find_repositories(home).repositories == ()
 
 
 def test_a_cache_is_known_by_its_mark(home: Path) -> None:
     repository(home / "big/x")
     (home / "big/CACHEDIR.TAG").touch()
-    assert found_repositories(home) == []
+    assert find_repositories(home).repositories == ()
 
 
 def test_a_session_names_a_repository_outside_of_the_home_or_deep_in_it(home: Path, tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ def test_a_session_names_a_repository_outside_of_the_home_or_deep_in_it(home: Pa
     (outside / "src").mkdir()
     codex(home, outside / "src")
     claude(home, deep)
-    assert found_repositories(home) == [deep, outside]
+    assert find_repositories(home).repositories == (deep, outside)
 
 
 def test_a_working_folder_without_git_counts_in_the_home_only(home: Path, tmp_path: Path) -> None:
@@ -85,19 +85,19 @@ def test_a_working_folder_without_git_counts_in_the_home_only(home: Path, tmp_pa
         codex(home, folder, str(number))
     for name in ("/", "relative", "\0"):
         codex(home, name, slug_of(name))
-    assert found_repositories(home) == [plain]
+    assert find_repositories(home).repositories == (plain,)
 
 
 def test_a_project_folder_of_claude_code_names_its_repository_without_a_session(home: Path) -> None:
     deep = repository(home.joinpath(*"abcdefg"))
     claude(home, deep, named=False)
-    assert found_repositories(home) == [deep]
+    assert find_repositories(home).repositories == (deep,)
 
 
 def test_the_folders_of_assistants_are_no_repositories(home: Path) -> None:
     plugin = repository(home / ".claude/plugins/x")
     codex(home, plugin)
-    assert found_repositories(home) == []
+    assert find_repositories(home).repositories == ()
 
 
 def test_worktrees_are_their_main_folder_and_a_submodule_is_its_own(home: Path) -> None:
@@ -106,10 +106,10 @@ def test_worktrees_are_their_main_folder_and_a_submodule_is_its_own(home: Path) 
     subprocess.run(add, cwd=main, check=True)
     allow = ("-c", "protocol.file.allow=always")
     subprocess.run(["git", *allow, "submodule", "--quiet", "add", str(other), "sub"], cwd=main, check=True)
-    assert found_repositories(home) == [main, other]
+    assert find_repositories(home).repositories == (main, other)
     codex(home, home / "a/feature")
     codex(home, main / "sub", "b")
-    assert found_repositories(home) == [main, main / "sub", other]
+    assert find_repositories(home).repositories == (main, main / "sub", other)
 
 
 def test_a_git_file_does_not_lead_out_of_the_home(home: Path, tmp_path: Path) -> None:
@@ -117,7 +117,7 @@ def test_a_git_file_does_not_lead_out_of_the_home(home: Path, tmp_path: Path) ->
     trap = home / "trap"
     trap.mkdir()
     (trap / ".git").write_text(f"gitdir: {outside}/.git\n")
-    assert found_repositories(home) == [trap]
+    assert find_repositories(home).repositories == (trap,)
 
 
 def test_links_are_followed_at_the_top_of_the_home_only_and_never_in_circles(
@@ -130,7 +130,7 @@ def test_links_are_followed_at_the_top_of_the_home_only_and_never_in_circles(
     (home / "up").symlink_to("/")
     (home / "deeper").mkdir()
     (home / "deeper/disk").symlink_to(tmp_path / "disk")
-    assert found_repositories(home) == [home / "repos/a"]
+    assert find_repositories(home).repositories == (home / "repos/a",)
 
 
 def test_a_huge_home_is_searched_near_first_and_says_that_it_was_cut(home: Path) -> None:
@@ -151,7 +151,7 @@ def test_a_broken_session_and_an_unreadable_folder_stop_nothing(home: Path) -> N
     (home / ".codex/sessions/2026/01/02/rollout-c.jsonl").symlink_to("nowhere")
     closed = home / "closed"
     closed.mkdir(mode=0)
-    assert found_repositories(home) == [made]
+    assert find_repositories(home).repositories == (made,)
     closed.chmod(0o700)
 
 

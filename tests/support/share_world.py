@@ -15,6 +15,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from canonical_state import canonical_bytes
 from shared_remotes import git, make_remote, records, write_blob, write_history, write_tree
 
 from ragmem.api.memory import Ragmem
@@ -23,7 +24,7 @@ from ragmem.domain.model import Supersession as Replacement
 from ragmem.domain.model.lifecycle import Approval
 from ragmem.domain.sharing.pack import write_packs
 from ragmem.domain.sharing.record import MAX_RECORD, record_id
-from ragmem.domain.sharing.state import State, Statement, Verdict, canonical_bytes, fold
+from ragmem.domain.sharing.state import State, Statement, Verdict, fold
 from ragmem.errors import NotFoundError
 from ragmem.services.ingestion.classify import classify_draft
 from ragmem.services.processes.progress import Silent

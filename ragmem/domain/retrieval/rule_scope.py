@@ -183,7 +183,6 @@ _ASKS = _NORMS | DUTIES
 _BEFORE_VERB = _NOBODY | _AUXILIARY
 _BEFORE_SUBJECTS = FILLERS | SUBJECTS
 _DEFINITE = word_set("the der die das le la el")
-_FIRM = word_set("always never do don't please immer nie niemals jamais toujours nunca siempre")
 _VERBS = _NEXT - word_set("never always only nunca jamais nie niemals siempre immer")
 _NO_VERBS = [*([word] for word in sorted(_VERBS)), ["("], [":"]]
 """Words after a noun that looks like a verb: "publish is", "format:"."""

@@ -4,7 +4,6 @@ It is a pure function of a set: no order, repetition or grouping of fetches chan
 only grows (Shapiro et al., "Conflict-free Replicated Data Types", 2011).
 """
 
-import json
 import re
 import unicodedata
 from collections import defaultdict
@@ -110,21 +109,6 @@ def fold(statements: Iterable[Statement], *, accepted: Collection[str] = frozens
         tuple(sorted(waiting | doubtful)),
         verdicts,
     )
-
-
-def canonical_bytes(state: State) -> bytes:
-    """Return the state as JSON in one form, without the verdicts, which depend on the keys that one knows."""
-    return json.dumps(
-        {
-            "visible": sorted(state.visible),
-            "withdrawn": state.withdrawn,
-            "superseded": state.superseded,
-            "conflicts": [[item.reason, item.memories, item.authors] for item in state.conflicts],
-            "pending": state.pending,
-        },
-        separators=(",", ":"),
-        sort_keys=True,
-    ).encode()
 
 
 def title_key(title: str) -> str:

@@ -51,6 +51,16 @@ def extract_by_rule(memory: Memory, chunks: Sequence[Chunk], redactor: Redactor)
     return tuple(map(_extract, redact_chunks(memory, chunks, redactor=redactor)))
 
 
+def extract_names(items: Sequence[Item], redactor: Redactor) -> list[tuple[Chunk, Extraction]]:
+    """Return the extractions by rule from the texts of memories, for other processes to cache."""
+    return [
+        (one, extract(one))
+        for memory, chunks in items
+        if user_statements_of(memory) is None
+        for one in redact_chunks(memory, chunks, redactor=redactor)
+    ]
+
+
 def extract_items(catalog: Catalog, items: Sequence[Item]) -> list[tuple[Extraction, ...]]:
     """Return the extractions of each memory's chunks.
 

@@ -19,9 +19,9 @@ from ragmem.services.ingestion.entities import (
     clear_extractions,
     extract_by_rule,
     extract_items,
+    extract_names,
 )
 from ragmem.services.ingestion.entity_names import learn_names
-from ragmem.services.ingestion.prefetch import extract_names
 from ragmem.services.processes.refusals import Refusal, isolate_failures
 from ragmem.services.processes.worker_pool import WorkerPool
 from ragmem.storage.home.catalog import Catalog

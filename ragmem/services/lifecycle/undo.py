@@ -9,21 +9,23 @@ from itertools import islice
 import orjson
 
 from ragmem.config.settings import ChunkingSettings
-from ragmem.domain.model import Memory, State
+from ragmem.domain.model import Chunk, Memory, State
 from ragmem.domain.model.lifecycle import Approval, LifecyclePolicy, LifecycleState
+from ragmem.domain.secrets.redaction import Redactor
 from ragmem.errors import NotFoundError, UsageError
 from ragmem.ports import Store
 from ragmem.services.ingestion.archive import archive_memories, irreplaceable_ids
+from ragmem.services.ingestion.classify import chunks_of
 from ragmem.services.ingestion.index import OutdatedError, deferred_ids
-from ragmem.services.ingestion.prefetch import ChunkedMemory, chunk_memory
 from ragmem.services.lifecycle.apply import MANY, finish
 from ragmem.services.processes.batch_size import BatchSize
 from ragmem.services.processes.worker_pool import WorkerPool
+from ragmem.storage.fulltext.terms import Analysed
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.lifecycle.archive import ArchiveEntry, ArchiveRun, Removal
 from ragmem.storage.lifecycle.lifecycle_state import LifeRow
 from ragmem.storage.lifecycle.supersessions import Supersession
-from ragmem.storage.memories.memories import MIN_PREFIX
+from ragmem.storage.memories.memories import MIN_PREFIX, words_of
 from ragmem.storage.sql.batches import batches
 
 BATCH, MOST = 200, 2000
@@ -74,7 +76,7 @@ def undo(
     archived = [item for item in catalog.archive.of(target) if item.rule != UNDONE]
     with WorkerPool(workers if len(archived) >= MANY else 1) as processes:
         read = processes.map(
-            partial(chunk_memory, sizes=sizes, redactor=catalog.redactor), [item.memory for item in archived]
+            partial(_chunk_memory, sizes=sizes, redactor=catalog.redactor), [item.memory for item in archived]
         )
         pace = BatchSize(BATCH, MOST)
         for batch in pace.batches(archived):
@@ -124,8 +126,21 @@ def _choose(catalog: Catalog, run: str) -> str:
     raise NotFoundError(f'there is no gc run "{run}"', hint=f"runs that can be undone: {known}")
 
 
+@dataclass(frozen=True, slots=True)
+class _ChunkedMemory:
+    """A memory's chunks and their words."""
+
+    chunks: tuple[Chunk, ...]
+    words: tuple[Analysed, ...]
+
+
+def _chunk_memory(memory: Memory, sizes: ChunkingSettings, redactor: Redactor) -> _ChunkedMemory:
+    chunks = chunks_of(memory, sizes, redactor=redactor)
+    return _ChunkedMemory(chunks, tuple(words_of(memory, chunks)))
+
+
 def _restore_batch(
-    catalog: Catalog, run: str, items: Sequence[ArchiveEntry], read: Sequence[ChunkedMemory]
+    catalog: Catalog, run: str, items: Sequence[ArchiveEntry], read: Sequence[_ChunkedMemory]
 ) -> int:
     """Restore memories in one transaction; those that exist again with another text stay archived."""
     with catalog.database.write():
@@ -269,7 +284,7 @@ def restore(
             )
         adopt_run(catalog, item.run)
         _restore_batch(
-            catalog, item.run, [item], [chunk_memory(item.memory, sizes, redactor=catalog.redactor)]
+            catalog, item.run, [item], [_chunk_memory(item.memory, sizes, redactor=catalog.redactor)]
         )
         row = catalog.lives.of([found]).get(found, LifeRow(found))
         life = LifecycleState.PROVEN if row.life is not LifecycleState.PERMANENT else row.life

@@ -2,6 +2,7 @@ import itertools
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from canonical_state import canonical_bytes
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,7 +18,6 @@ from ragmem.domain.sharing.state import (
     ConflictReason,
     Statement,
     Verdict,
-    canonical_bytes,
     fold,
     title_key,
 )

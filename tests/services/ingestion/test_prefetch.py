@@ -9,8 +9,6 @@ from ragmem.domain.model import Draft
 from ragmem.domain.secrets.redaction import DEFAULT
 from ragmem.services.ingestion import entities
 from ragmem.services.ingestion.classify import classify_draft
-from ragmem.services.ingestion.prefetch import analyze_memory
-from ragmem.storage.memories.memories import words_of
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
@@ -36,14 +34,13 @@ def test_it_is_what_is_found_without_it(monkeypatch, text):
     item = (judged.memory, judged.chunks)
     monkeypatch.setattr(entities, "_cache", {})
     found = entities.extract_by_rule(*item, DEFAULT)
-    reading = analyze_memory(item, redactor=DEFAULT)
+    read_ahead = entities.extract_names([item], redactor=DEFAULT)
     monkeypatch.setattr(entities, "_cache", {})
-    reading.keep()
+    entities.cache_extractions(dict(read_ahead))
     monkeypatch.setattr(entities, "extract", None)
 
     assert any(one.entities for one in found)
     assert entities.extract_by_rule(*item, DEFAULT) == found
-    assert list(reading.words) == words_of(*item)
 
 
 def test_only_so_many_extractions_are_kept(monkeypatch):
@@ -57,5 +54,6 @@ def test_only_so_many_extractions_are_kept(monkeypatch):
             rule="off",
             redactor=DEFAULT,
         )
-        analyze_memory((item.memory, item.chunks), redactor=DEFAULT).keep()
+        names = entities.extract_names([(item.memory, item.chunks)], redactor=DEFAULT)
+        entities.cache_extractions(dict(names))
         assert len(entities._cache) <= 2

@@ -14,10 +14,11 @@ import pytest
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "support"))
 
+from canonical_state import canonical_bytes
 from share_world import START, TITLES, SharingWorld, make_template
 
 from ragmem.domain.sharing.record import SharedMemory, Supersession, Withdrawal, encode, record_id
-from ragmem.domain.sharing.state import Statement, Verdict, canonical_bytes, fold
+from ragmem.domain.sharing.state import Statement, Verdict, fold
 
 MEMBERS = ("ann", "bob", "zoe")
 

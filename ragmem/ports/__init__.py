@@ -56,11 +56,9 @@ class Meter(Protocol):
 
     def admit(self, purpose: Purpose) -> None:
         """Raise BackendError where a daily cap is reached and the purpose is background work."""
-        ...
 
     def record(self, call: Call) -> None:
         """Count a request; never fails and never waits for another process."""
-        ...
 
 
 class Embedder(Protocol):
@@ -69,19 +67,16 @@ class Embedder(Protocol):
     @property
     def model_id(self) -> str:
         """Name of the model and its weights; vectors of different ids never mix."""
-        ...
 
     @property
     def dimensions(self) -> int:
         """Length of each vector."""
-        ...
 
     def embed(self, texts: Sequence[str], *, role: Role) -> "NDArray[np.float32]":
         """Return an array (len(texts), dimensions) of unit length rows; an empty input gives (0, dimensions).
 
         A text's vector does not depend on the other texts of the call. Safe to call from several threads.
         """
-        ...
 
 
 class LanguageModel(Protocol):
@@ -90,7 +85,6 @@ class LanguageModel(Protocol):
     @property
     def model_id(self) -> str:
         """Name of the model."""
-        ...
 
     def complete(
         self,
@@ -105,7 +99,6 @@ class LanguageModel(Protocol):
         The result is cut at max_tokens. Raises BackendError where the model gives no answer, or an empty one
         within max_tokens. Safe to call from several threads.
         """
-        ...
 
 
 @runtime_checkable
@@ -121,7 +114,6 @@ class CompletesMany(Protocol):
         json_schema: Mapping[str, Any] | None = None,
     ) -> list[str]:
         """Return the completion of each prompt, in order; raises BackendError where one fails."""
-        ...
 
 
 @runtime_checkable
@@ -134,7 +126,6 @@ class Streams(Protocol):
         The first part may take long. Raises BackendError as `complete` does, also after some parts; the
         completion is then incomplete.
         """
-        ...
 
 
 @runtime_checkable
@@ -149,7 +140,6 @@ class Sees(Protocol):
         Raises BackendError as `complete` does, and if the model takes no pictures. Safe to call from
         several threads.
         """
-        ...
 
 
 class Reranker(Protocol):
@@ -158,7 +148,6 @@ class Reranker(Protocol):
     @property
     def model_id(self) -> str:
         """Name of the model."""
-        ...
 
     def score(self, query: str, texts: Sequence[str]) -> "NDArray[np.float32]":
         """Return a number for each text, higher is better, on the model's own scale.
@@ -166,7 +155,6 @@ class Reranker(Protocol):
         A text that it had no time to read has NaN. An empty input gives an array of shape (0,). Raises
         BackendError. Safe to call from several threads.
         """
-        ...
 
 
 @runtime_checkable
@@ -176,7 +164,6 @@ class HasReranker(Protocol):
     @property
     def reranker(self) -> Reranker | None:
         """The reranker, or None if none is configured; raises BackendError when it cannot load."""
-        ...
 
 
 class Models(Protocol):
@@ -185,20 +172,16 @@ class Models(Protocol):
     @property
     def embedder(self) -> Embedder:
         """The embedder; raises BackendError when it cannot load."""
-        ...
 
     @property
     def language_model(self) -> LanguageModel | None:
         """The language model, or None where none is configured."""
-        ...
 
     def check(self) -> list[str]:
         """Return the problems of the models' files, one line each; loads nothing."""
-        ...
 
     def close(self) -> None:
         """Free the models; closing twice is fine."""
-        ...
 
 
 Mode = Literal["local", "global", "hybrid", "naive", "mix"]
@@ -225,7 +208,6 @@ class VectorIndex(Protocol):
 
     def prepare(self, records: Sequence[Record]) -> None:
         """Compute the embeddings for `put` in advance, without a lock; safe in a thread."""
-        ...
 
     def put(self, records: Sequence[Record], *, finish: Callable[[], None] | None = None) -> None:
         """Index the records, all or nothing; a record replaces the former one of its memory.
@@ -233,15 +215,12 @@ class VectorIndex(Protocol):
         Embeds before it takes the write lock. `finish` runs inside the transaction, just before the commit:
         its writes to the catalog are durable exactly if the records are.
         """
-        ...
 
     def delete(self, memory_ids: Sequence[str], *, finish: Callable[[], None] | None = None) -> None:
         """Remove everything that only these memories brought in; ignores unknown ids."""
-        ...
 
     def search(self, query: str, *, limit: int, projects: Sequence[str] | None = None) -> list[Hit]:
         """Return the nearest chunks of these projects (None: all), best first; the score is the cosine."""
-        ...
 
     def similarities(
         self, query: str, chunk_ids: Sequence[str], *, projects: Sequence[str] | None = None
@@ -251,11 +230,9 @@ class VectorIndex(Protocol):
         Chunks without a vector and chunks of other projects are absent. Does not embed a query again that
         `search` embedded just before. Raises BackendError where the embedder fails.
         """
-        ...
 
     def answering_model(self) -> str:
         """Return the id of the model that answers questions; raises BackendError where it cannot load."""
-        ...
 
     def vector_blocks(
         self, project: str, *, memory_ids: Sequence[str] | None = None
@@ -265,15 +242,12 @@ class VectorIndex(Protocol):
         Chunks without a vector are absent. Concurrent writes may or may not show. Raises BackendError where
         the model cannot load.
         """
-        ...
 
     def nearest_to(self, vectors: "NDArray[np.float32]", *, limit: int, project: str) -> list[list[Hit]]:
         """Return for each vector of unit length the nearest chunks of a project, as `search` would."""
-        ...
 
     def vectors(self, records: Sequence[Record]) -> "Mapping[str, NDArray[np.float32]]":
         """Return embedded text -> vector of these records; texts whose vector cannot be reused are absent."""
-        ...
 
 
 class Graph(Protocol):
@@ -286,24 +260,20 @@ class Graph(Protocol):
 
         Without `described`, a store may leave their descriptions empty to be faster.
         """
-        ...
 
     def neighbours(
         self, name: str, *, limit: int = 50, project: str | None = None
     ) -> list[tuple[Relation, Entity]]:
         """Return the relations of an entity with the entity at the other end, heaviest first."""
-        ...
 
     def nodes(self, project: str, *, described: bool = True) -> Iterator[tuple[Entity, int]]:
         """Yield every entity of a project with its degree, ordered by name.
 
         Later items reflect concurrent writes; `described` as for `entities`.
         """
-        ...
 
     def edges(self, project: str, *, described: bool = True) -> Iterator[Relation]:
         """Yield every relation of a project, ordered by source and target; otherwise like `nodes`."""
-        ...
 
     def mentions(
         self, chunk_ids: Sequence[str], *, project: str, most: int
@@ -313,17 +283,14 @@ class Graph(Protocol):
         Entities that more than `most` chunks name are absent, and so are chunks of another project and
         chunks that name nothing. Every question calls this.
         """
-        ...
 
     def chunks_naming(self, names: Sequence[str], *, project: str, most: int) -> Mapping[str, Sequence[str]]:
         """Return entity -> the `most` latest chunks that name it; unknown entities are absent."""
-        ...
 
     def chunks_relating(
         self, pairs: Sequence[tuple[str, str]], *, project: str, most: int
     ) -> Mapping[tuple[str, str], Sequence[str]]:
         """Return pair -> the `most` latest chunks that relate these entities, in either direction."""
-        ...
 
 
 class Maintenance(Protocol):
@@ -331,38 +298,30 @@ class Maintenance(Protocol):
 
     def memory_ids(self) -> set[str]:
         """Return the ids of all memories in the store."""
-        ...
 
     def statistics(self) -> Mapping[str, int]:
         """Return counts: vectors, entities, relations, ..."""
-        ...
 
     def vector_models(self) -> Mapping[tuple[str, int], int]:
         """Return (model id, dimensions) -> number of vectors."""
-        ...
 
     def model_of_most(self) -> tuple[str, int] | None:
         """Return the model of most vectors and its number of dimensions; None where there are no vectors."""
-        ...
 
     def has_vectors_of(self, model: str) -> bool:
         """Tell whether any vector is of this model. Every question calls this."""
-        ...
 
     def second_model(self, model: str) -> tuple[int, int]:
         """Return how many vectors this model has, and how many it needs to replace the current one."""
-        ...
 
     def sweep(self, *, dry_run: bool = False) -> Mapping[str, int]:
         """Remove vectors, nodes and edges that belong to no memory, and compact; return the counts."""
-        ...
 
     def check(self, *, deep: bool = False) -> list[str]:
         """Return the violations of the store's own invariants, one line each; changes nothing.
 
         `deep` also reads every vector.
         """
-        ...
 
     def repair(self, *, whole: bool = False) -> Mapping[str, int]:
         """Remove damaged memories, and rewrite derived data; return counts.
@@ -370,11 +329,9 @@ class Maintenance(Protocol):
         `memory_ids` then lacks them, so that they can be put again. `whole` removes all memories. Raises
         BackendError, and changes nothing, if the embedder does not answer.
         """
-        ...
 
     def close(self) -> None:
         """Close the store; closing twice is fine."""
-        ...
 
 
 class NativeModes(Protocol):
@@ -395,13 +352,11 @@ class NativeModes(Protocol):
         LightRAG looks for `keywords` among entities and for `themes` among relations; without themes it takes
         the keywords. Raises UsageError for a query that is too short.
         """
-        ...
 
     def subgraph(
         self, label: str, *, depth: int = 2, limit: int = 200, project: str | None = None
     ) -> Mapping[str, Any]:
         """Return LightRAG's document {nodes, edges, is_truncated} around a label ("*": most connected)."""
-        ...
 
 
 class TwoModels(Protocol):
@@ -417,15 +372,12 @@ class TwoModels(Protocol):
         A yielded batch is durable. Stopping early is fine: the next call resumes. Others may put and delete
         meanwhile. Raises BackendError where the embedder fails.
         """
-        ...
 
     def change_over(self, model: str, *, finish: Callable[[], None]) -> bool:
         """Call `finish` in a transaction if the model lacks no vector; else return False."""
-        ...
 
     def drop_others(self, model: str) -> Iterator[int]:
         """Remove the vectors of all other models, in batches, a transaction each; yield the size of each."""
-        ...
 
 
 class Store(VectorIndex, Graph, Maintenance, Protocol):
@@ -437,17 +389,14 @@ class Store(VectorIndex, Graph, Maintenance, Protocol):
     @property
     def name(self) -> str:
         """Name of the back end, for messages."""
-        ...
 
     @property
     def native(self) -> NativeModes | None:
         """LightRAG's own modes; None in any other store."""
-        ...
 
     @property
     def two_models(self) -> TwoModels | None:
         """How to replace the embedding model step by step; None where the store holds one model only."""
-        ...
 
     def reader(self) -> "Callable[[Any], Store] | None":
         """Return a picklable function that opens this store for reading, given the database of a process.
@@ -455,4 +404,3 @@ class Store(VectorIndex, Graph, Maintenance, Protocol):
         The store it opens needs no model. None where only this process can read the store. Raises
         BackendError where the model that answers cannot load.
         """
-        ...

@@ -27,16 +27,13 @@ class Engine(Protocol):
     @property
     def id(self) -> str:
         """Name of the engine; it is stored with the vectors."""
-        ...
 
     @property
     def batch_tokens(self) -> int:
         """Fewest tokens that one call should get, if there are that many."""
-        ...
 
     def forward(self, sequences: Sequence[Sequence[int]]) -> "NDArray[np.float32]":
         """Return unit vectors (n, 384) of n >= 1 sequences; safe to call from several threads."""
-        ...
 
 
 def has_fast_int8(*, machine: str, cpu_info: str) -> bool:

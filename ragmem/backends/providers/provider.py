@@ -84,15 +84,12 @@ class EmbeddingProtocol(Protocol):
         self, model: str, texts: Sequence[str], *, role: Role, dimensions: int, refused: frozenset[str]
     ) -> Request:
         """Return the request for these texts; with 0 dimensions the model decides."""
-        ...
 
     def rows(self, answer: Any, count: int) -> Sequence[Any]:
         """Return the vectors in the order of the texts, as sequences of numbers."""
-        ...
 
     def tokens(self, answer: Any) -> int | None:
         """Return how many tokens the provider counted, or None."""
-        ...
 
 
 class ChatProtocol(Protocol):
@@ -100,23 +97,18 @@ class ChatProtocol(Protocol):
 
     def request(self, chat: ChatRequest, *, refused: frozenset[str]) -> Request:
         """Return the request for this prompt."""
-        ...
 
     def read(self, answer: Any) -> Completion:
         """Return the answer of the model."""
-        ...
 
     def stream_request(self, request: Request, *, refused: frozenset[str]) -> Request:
         """Return the request for the same answer as a stream of events."""
-        ...
 
     def read_event(self, event: Any) -> Part:
         """Return the part of the answer in an event."""
-        ...
 
     def tokens(self, answer: Any) -> tuple[int, int] | None:
         """Return the tokens of the prompt and of the completion as the provider counted them, or None."""
-        ...
 
 
 class RerankProtocol(Protocol):
@@ -124,15 +116,12 @@ class RerankProtocol(Protocol):
 
     def request(self, model: str, query: str, texts: Sequence[str]) -> Request:
         """Return the request for all texts."""
-        ...
 
     def scores(self, answer: Any, count: int) -> Sequence[float]:
         """Return the scores in the order of the texts."""
-        ...
 
     def tokens(self, answer: Any) -> int | None:
         """Return how many tokens the provider counted, or None."""
-        ...
 
 
 def no_other_address(url: str) -> Sequence[str]:

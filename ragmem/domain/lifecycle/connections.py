@@ -134,22 +134,18 @@ class Link(Protocol):
     @property
     def low(self) -> int:
         """The lower number."""
-        ...
 
     @property
     def high(self) -> int:
         """The higher number."""
-        ...
 
     @property
     def cosine(self) -> float:
         """The cosine of the two vectors."""
-        ...
 
     @property
     def strength(self) -> float:
         """The strength of the connection, from the cosine and the shared words."""
-        ...
 
 
 def rank(link: Link) -> tuple[float, float, int, int]:

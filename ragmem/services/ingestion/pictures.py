@@ -34,11 +34,9 @@ class VisionModel(Protocol):
 
     def open(self) -> Sees:
         """Return the model; raises BackendError if it is unavailable."""
-        ...
 
     def close(self) -> None:
         """Close it; closing twice is fine."""
-        ...
 
 
 @dataclass(slots=True)

@@ -8,11 +8,9 @@ class Progress(Protocol):
 
     def begin(self, label: str, total: int, *, unit: str = "") -> None:
         """Start a phase of `total` steps; `unit` "bytes" gives their unit."""
-        ...
 
     def advance(self, steps: int = 1, *, told: str = "") -> None:
         """Report finished steps, and perhaps the results so far."""
-        ...
 
 
 class Silent:

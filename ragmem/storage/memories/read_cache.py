@@ -20,7 +20,6 @@ class _Snapshots(Protocol):
 
     def snapshot(self) -> str | None:
         """Return the name; None within a write."""
-        ...
 
 
 class _Known(NamedTuple, Generic[_T]):

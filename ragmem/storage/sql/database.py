@@ -22,15 +22,12 @@ class Rows(Protocol):
     @property
     def rowcount(self) -> int:
         """How many rows were written."""
-        ...
 
     def fetchone(self) -> Row:
         """Return the next row, None after the last."""
-        ...
 
     def fetchall(self) -> list[Row]:
         """Return the remaining rows."""
-        ...
 
     def __iter__(self) -> Iterator[Row]: ...
 
@@ -40,11 +37,9 @@ class Connection(Protocol):
 
     def execute(self, sql: str, parameters: Sequence[Any] = (), /) -> Rows:
         """Run one statement."""
-        ...
 
     def executemany(self, sql: str, parameters: Iterable[Sequence[Any]], /) -> Rows:
         """Run a statement once for each of the parameters."""
-        ...
 
 
 class Queries(Protocol):
@@ -52,7 +47,6 @@ class Queries(Protocol):
 
     def read(self) -> AbstractContextManager[Connection]:
         """Give a connection that sees one consistent snapshot; within write() it sees the transaction."""
-        ...
 
     def select(self, sql: str, parameters: Sequence[Any] = ()) -> list[Row]:
         """Return all rows of a query."""
@@ -101,49 +95,39 @@ class Database(Queries, Protocol):
     @property
     def dialect(self) -> Dialect:
         """The SQL dialect, for the few statements that differ."""
-        ...
 
     @property
     def home(self) -> Path:
         """The home's data folder, which also keeps local data of this machine for a remote database."""
-        ...
 
     @property
     def path(self) -> Path | None:
         """The database file; None for a database on a server."""
-        ...
 
     @property
     def place(self) -> str:
         """The place of the data for messages: a path, or an address without its password."""
-        ...
 
     @property
     def read_only(self) -> bool:
         """Tell whether nothing can be written; known after it was opened."""
-        ...
 
     @property
     def identity(self) -> tuple[int, ...]:
         """A value that changes when the database is replaced, as by a restore."""
-        ...
 
     @property
     def is_writing(self) -> bool:
         """Tell whether this thread is inside of write(), and sees what may not be committed."""
-        ...
 
     def exists(self) -> bool:
         """Tell whether anything was ever stored."""
-        ...
 
     def size_elsewhere(self) -> int:
         """Return the size in bytes of the data outside of `home`."""
-        ...
 
     def forbid_writes(self) -> AbstractContextManager[None]:
         """Open a file read-only until the block ends; for one thread. On a server, rights decide."""
-        ...
 
     def vacuum(self, *, patience: float | None = None) -> bool:
         """Remove deleted rows from a file and its log; return False where a reader still needs the log.
@@ -151,15 +135,12 @@ class Database(Queries, Protocol):
         Waits `patience` seconds for readers (None: ten). Needs free space of the size of the file. Raises
         StoreBusyError, StorageError, StoreDamagedError. A server frees deleted rows by itself.
         """
-        ...
 
     def epoch(self) -> int | None:
         """Return what is the same as long as nothing but notes is committed; None where nothing tells."""
-        ...
 
     def first_epoch(self) -> int | None:
         """Return the epoch from before this thread's transaction; None where it is unknown or writes."""
-        ...
 
     def write(
         self, *, patience: float | None = None, note: bool = False
@@ -171,8 +152,6 @@ class Database(Queries, Protocol):
         Commits when the block ends, rolls back when it raises. Raises StoreBusyError after waiting too long
         (`patience` seconds; None: the configured ones), StorageError where nothing can be written.
         """
-        ...
 
     def close(self) -> None:
         """Close all connections; closing twice is fine."""
-        ...

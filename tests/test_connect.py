@@ -552,7 +552,7 @@ def test_the_plugin_puts_in_what_the_hooks_tell(present, tmp_path):
             "print(json.dumps({'hookSpecificOutput': {'additionalContext': text}}))\n"
         )
         program.chmod(0o755)
-    from ragmem.services.wiring.plugin import write_plugin
+    from ragmem.services.wiring.forms import write_plugin
 
     (tmp_path / "ragmem.mjs").write_text(write_plugin(load_assistant("opencode"), Program((str(program),))))
     (tmp_path / "drive.mjs").write_text(DRIVE.replace("PLUGIN", str(tmp_path / "ragmem.mjs")))

@@ -1,5 +1,6 @@
 """`ragmem serve`: answer over HTTP on this machine."""
 
+import atexit
 from collections.abc import Callable, Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -10,7 +11,6 @@ import typer
 from ragmem.cli import serve_members
 from ragmem.cli.common import open_memory, say, tell
 from ragmem.cli.options import QuietOption
-from ragmem.cli.serve_open import open_when_ready
 from ragmem.errors import EXIT_OK, BackendError, UsageError
 
 if TYPE_CHECKING:
@@ -224,7 +224,7 @@ def _run(
             create_app(memory, token=token, names=names, team=members, warn=warn, log=log),
             listening,
             within=limits_of(memory.settings.serve),
-            ready=open_when_ready(ready, url, token, state=state) if open_browser else ready,
+            ready=_open_when_ready(ready, url, token, state=state) if open_browser else ready,
             log=log,
             tls=context,
         )
@@ -275,3 +275,43 @@ def _require_one(chosen: Sequence[str], *, dry_run: bool) -> None:
         raise UsageError(
             "--dry-run is for --install and --uninstall", hint="ragmem serve --install --dry-run"
         )
+
+
+_KEPT_S = 60.0
+"""Seconds after which even a browser that has to start first has read the file."""
+
+
+def _open_when_ready(ready: Callable[[], None], url: str, token: str, *, state: Path) -> Callable[[], None]:
+    """Return a callback that calls `ready`, then opens the page."""
+
+    def open_then() -> None:
+        ready()
+        _open_page(url, token, state=state)
+
+    return open_then
+
+
+def _open_page(url: str, token: str, *, state: Path) -> None:
+    """Open the page by a redirecting file that only its owner can read and that is deleted after a minute.
+
+    This keeps the token out of command lines, which other users could see; as a fragment it is never sent.
+    Without a browser nothing happens.
+    """
+    import html
+    import os
+    import secrets
+    import threading
+    import webbrowser
+
+    target = html.escape(f"{url}/#token={token}")
+    page = f'<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0;url={target}">'
+    path = state / f"open-{secrets.token_hex(8)}.html"
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(page)
+    atexit.register(path.unlink, missing_ok=True)
+    # Some browsers do not return until they are closed.
+    threading.Thread(target=webbrowser.open, args=(path.as_uri(),), daemon=True).start()
+    forgetting = threading.Timer(_KEPT_S, path.unlink, kwargs={"missing_ok": True})
+    forgetting.daemon = True
+    forgetting.start()

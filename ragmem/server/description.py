@@ -17,7 +17,7 @@ from starlette.responses import Response
 from ragmem.server.http.failure_models import EVERYWHERE, Failure, Invalid, Problem
 from ragmem.server.http.workers import Workers
 from ragmem.server.security.guard import LOGIN_PATHS, OPEN_PATHS, SAFE_METHODS
-from ragmem.server.v1.output_models import EXAMPLES
+from ragmem.server.v1.memory_models import EXAMPLES
 
 TAGS = {
     "questions": "Ask the memory, with all filters of `ragmem query` and explained scores.",

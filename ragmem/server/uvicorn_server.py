@@ -1,6 +1,7 @@
 """Listen on a port, and serve until a signal."""
 
 import asyncio
+import ctypes
 import logging
 import os
 import signal
@@ -16,7 +17,6 @@ from fastapi import FastAPI
 
 from ragmem.errors import EXIT_INTERRUPTED, RagmemError
 from ragmem.server.http.log import Handler, Log
-from ragmem.server.http.memory_limits import bound_heap
 from ragmem.server.security.connections import ACCEPTED_AT_ONCE, QUEUE, Limits, protocol_within
 from ragmem.server.security.origin import is_loopback
 from ragmem.server.security.tls import HANDSHAKE_S
@@ -151,3 +151,29 @@ def serve(
         listening.close()
     if not server.started and not server.signalled:
         raise RagmemError("the server could not start", hint="the lines above say why")
+
+
+ARENAS = 2
+"""Arenas of the heap. The C library makes one for each thread, up to eight for each core, and no thread can
+reuse what another has freed in its own arena."""
+
+_M_ARENA_MAX = -8  # of <malloc.h>
+_CHOSEN = "MALLOC_ARENA_MAX"
+
+
+def bound_heap() -> bool:
+    """Limit the arenas of the C library, before any thread is started; tell whether that was possible.
+
+    Only glibc has such a limit, and the user's own choice in the environment stays.
+    """
+    if _CHOSEN in os.environ or not _is_glibc():
+        return False
+    # It returns 0 on failure.
+    return bool(ctypes.CDLL(None).mallopt(_M_ARENA_MAX, ARENAS))
+
+
+def _is_glibc() -> bool:
+    try:
+        return bool(os.confstr("CS_GNU_LIBC_VERSION"))
+    except (AttributeError, ValueError, OSError):  # another C library does not know the name
+        return False

@@ -21,7 +21,6 @@ from ragmem.backends.mlx.generation import (
 )
 from ragmem.backends.mlx.grammar import Grammars, Mask
 from ragmem.backends.mlx.prompts import as_text, fit, read, render, strip_thoughts
-from ragmem.backends.mlx.text_streamer import TextStreamer
 from ragmem.backends.mlx.weights import weight_files
 from ragmem.errors import BackendError, ConfigError
 from ragmem.ports import Call, Meter, Purpose
@@ -297,3 +296,32 @@ def open_language_model(folder: Path, name: str, options: Mapping[str, object]) 
     together), `idle_s` (seconds until an unused one is freed).
     """
     return MlxLanguageModel(folder, name, options)
+
+
+_THINKS = "<think>"
+_HALF = "\ufffd"
+"""The replacement for a character whose rest is in a later token."""
+
+
+class TextStreamer:
+    """Emits the new text of an answer each time there are more tokens.
+
+    `decode` returns the text of all tokens so far, without thoughts; `emit` gets the parts.
+    """
+
+    def __init__(self, decode: Callable[[list[int]], str], emit: Callable[[str], None]) -> None:
+        self._decode = decode
+        self._emit = emit
+        self._emitted = ""
+
+    def put(self, tokens: list[int]) -> None:
+        """Emit the certain text of these tokens."""
+        text = self._decode(tokens)
+        if not _THINKS.startswith(text[: len(_THINKS)]):
+            self.end(text.rstrip(_HALF))
+
+    def end(self, text: str) -> None:
+        """Emit the rest of the final text."""
+        if len(text) > len(self._emitted) and text.startswith(self._emitted):
+            self._emit(text[len(self._emitted) :])
+            self._emitted = text

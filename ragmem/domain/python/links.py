@@ -1,6 +1,6 @@
 """Build the edges of a Python repository: calls, imports and base classes."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from ragmem.domain.code.code import Edge, EdgeKind, ParsedFile
@@ -8,7 +8,61 @@ from ragmem.domain.python.facts import VERSION
 from ragmem.domain.python.flow import MOST_VALUES, Kind
 from ragmem.domain.python.modules import Modules, module_name
 from ragmem.domain.python.program import Program
-from ragmem.domain.python.resolution_order import Base, resolution_orders
+
+_Base = int | str
+"""A class of the repository, or the name of an external one."""
+
+
+def _resolution_orders(bases: Mapping[int, Sequence[_Base]]) -> dict[int, list[_Base]]:
+    """Return each class with its bases by the C3 linearization, as Python does.
+
+    If there is none (contradictory bases, circles), the order is depth first.
+    """
+    known: dict[int, list[_Base]] = {}
+    for one in bases:
+        _order(one, bases, known)
+    return known
+
+
+def _order(start: int, bases: Mapping[int, Sequence[_Base]], known: dict[int, list[_Base]]) -> None:
+    """Compute the order of a class after its bases, without recursion."""
+    stack, open_now = [start], set()
+    while stack:
+        one = stack[-1]
+        if one in known:
+            stack.pop()
+            continue
+        open_now.add(one)
+        missing = [
+            base
+            for base in bases[one]
+            if isinstance(base, int) and base not in known and base not in open_now
+        ]
+        if missing:
+            stack += missing
+            continue
+        above = [known.get(base, [base]) if isinstance(base, int) else [base] for base in bases[one]]
+        merged = _merge([*(list(order) for order in above), list(bases[one])])
+        if merged is None:
+            merged = list(dict.fromkeys(base for order in above for base in order))
+        known[one] = [one, *(base for base in merged if base != one)]
+        open_now.discard(one)
+        stack.pop()
+
+
+def _merge(orders: list[list[_Base]]) -> list[_Base] | None:
+    merged: list[_Base] = []
+    while orders := [order for order in orders if order]:
+        for order in orders:
+            head = order[0]
+            if not any(head in other[1:] for other in orders):
+                break
+        else:
+            return None
+        merged.append(head)
+        orders = [order[1:] if order[0] == head else order for order in orders]
+    return merged
+
 
 MOST_MODULES = 200
 """Maximum modules that are searched for the definition of an imported name."""
@@ -30,18 +84,18 @@ def link_python(files: Sequence[ParsedFile], *, of: Collection[str] | None = Non
     return links.edges()
 
 
-def _solve(files: Sequence[ParsedFile], modules: Modules) -> tuple[Program, dict[int, list[Base]]]:
+def _solve(files: Sequence[ParsedFile], modules: Modules) -> tuple[Program, dict[int, list[_Base]]]:
     first = Program(files, modules, {})
     first.load_facts(calls=False)
     first.run()
     bases = first.class_bases()
-    program = Program(files, modules, resolution_orders(bases))
+    program = Program(files, modules, _resolution_orders(bases))
     program.load_facts(calls=True)
     program.run()
     found = program.class_bases()
     if found != bases:
         # Some bases come only from a call or a parameter.
-        program.rearrange(resolution_orders(found))
+        program.rearrange(_resolution_orders(found))
     program.solve()
     return program, found
 
@@ -114,7 +168,7 @@ class _EdgeBuilder:
                 source = self.scope_name(scope)
                 self._add(number, source, named[0], EdgeKind.CALLS, line, internal=named[1])
 
-    def inherits(self, bases: dict[int, list[Base]]) -> None:
+    def inherits(self, bases: dict[int, list[_Base]]) -> None:
         """Add the base classes."""
         classes = self.program.classes
         for number, above in bases.items():

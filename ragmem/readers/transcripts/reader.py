@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field, replace
 from functools import partial
 from pathlib import Path
+from typing import BinaryIO
 
 import orjson
 
@@ -14,7 +15,6 @@ from ragmem.readers.files import ReadError, Reason
 from ragmem.readers.transcripts.detection import ASSISTANTS, EXPORTS, assistant_of, find_session_format
 from ragmem.readers.transcripts.exchange_builder import ExchangeBuilder
 from ragmem.readers.transcripts.format import SQLITE, RecordReader
-from ragmem.readers.transcripts.lines import lines
 from ragmem.readers.transcripts.records import parse
 
 HEAD_BYTES = 256 << 10
@@ -142,3 +142,41 @@ def _step(exchange: Exchange | None, builder: ExchangeBuilder, position: int) ->
     builder.problems.clear()
     builder.left_out.clear()
     return Step(exchange, where, carried, problems, left_out)
+
+
+_BLOCK = 1 << 20
+
+MAX_LINE = 32 << 20
+"""Maximum bytes of a line; a longer one, which only holds pictures, is skipped."""
+
+
+def lines(file: BinaryIO, position: int, *, torn: bool = False) -> Iterator[tuple[bytes | None, int]]:
+    """Yield each line from a position on without its line end, and the position after it.
+
+    A last line without a line end is still being written; it is left out unless `torn` is set. A line of more
+    than MAX_LINE bytes comes as None and is never held in memory as a whole.
+    """
+    file.seek(position)
+    held: list[bytes] = []
+    size = 0
+    while block := file.read(_BLOCK):
+        begin = 0
+        while (end := block.find(b"\n", begin)) >= 0:
+            size += end - begin
+            position += size + 1
+            if size > MAX_LINE:
+                yield None, position
+            elif held:
+                yield b"".join((*held, block[begin:end])), position
+            else:
+                yield block[begin:end], position
+            held.clear()
+            size = 0
+            begin = end + 1
+        size += len(block) - begin
+        if size > MAX_LINE:
+            held.clear()
+        else:
+            held.append(block[begin:])
+    if torn and size:
+        yield None if size > MAX_LINE else b"".join(held), position + size

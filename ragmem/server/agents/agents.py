@@ -1,11 +1,15 @@
 """The routes of agents: heartbeats, messages, signals, events and their streams."""
 
-from typing import Annotated, Any
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter, Header, Query
+from pydantic import BaseModel
 
 from ragmem.api.memory import Ragmem
 from ragmem.domain.sessions.agents import Agent
+from ragmem.errors import RagmemError
 from ragmem.server.agents.agents_broker import AgentBroker
 from ragmem.server.agents.agents_models import (
     ID_PATTERN,
@@ -30,12 +34,67 @@ from ragmem.server.agents.agents_models import (
     StatusRequest,
     WaitQuery,
 )
-from ragmem.server.agents.agents_streams import LONGEST_STREAM_S, as_json, follow_stream, wait_for_items
-from ragmem.server.agents.event_stream import EventStream, frame
-from ragmem.server.http.failure_models import EVERYWHERE, failure_responses
+from ragmem.server.agents.event_stream import KEEP_ALIVE, KEEP_ALIVE_S, OPENING, EventStream, frame
+from ragmem.server.http.failure_models import EVERYWHERE, Failure, failure_responses
 from ragmem.server.http.workers import Workers
 from ragmem.services.agents.agents import Agents
 from ragmem.services.agents.changes import LONGEST_WAIT_S
+
+_LONGEST_STREAM_S = 86_400.0
+
+_T = TypeVar("_T")
+
+
+async def _follow_stream(
+    broker: AgentBroker,
+    agent: str,
+    cursor: int,
+    next_pieces: Callable[[int], Awaitable[tuple[int, list[bytes]]]],
+    seconds: float,
+) -> AsyncIterator[bytes]:
+    """Yield the pieces of a stream: the existing ones, then new ones, with keep-alive comments in between."""
+    until = time.monotonic() + (seconds or _LONGEST_STREAM_S)
+    yield OPENING
+    with broker.listener(agent) as listener:
+        try:
+            while True:
+                reached, pieces = await next_pieces(cursor)
+                for piece in pieces:
+                    yield piece
+                if pieces:
+                    cursor = reached
+                    continue
+                left = until - time.monotonic()
+                if left <= 0 or broker.is_ending:
+                    return
+                if not await listener.wait(min(left, KEEP_ALIVE_S)) and left > KEEP_ALIVE_S:
+                    yield KEEP_ALIVE
+        except RagmemError as error:
+            yield frame(_as_json(Failure(detail=str(error), hint=error.hint)), event="refused")
+
+
+async def _wait_for_items(
+    broker: AgentBroker, workers: Workers, agent: str, read: Callable[[], list[_T]], seconds: float
+) -> list[_T]:
+    """Return the items that `read` finds; repeat it until there are some, or until the timeout."""
+    found = await workers.run(read)
+    if found or not seconds:
+        return found
+    broker.require_room()
+    until = time.monotonic() + seconds
+    with broker.listener(agent) as listener:
+        while True:
+            found = await workers.run(read)
+            left = until - time.monotonic()
+            if found or left <= 0 or broker.is_ending:
+                return found
+            await listener.wait(left)
+
+
+def _as_json(model: BaseModel) -> bytes:
+    """Return the JSON of a model for a stream."""
+    return model.model_dump_json(by_alias=True).encode()
+
 
 THREADS = 2
 """Threads reserved for agents: their requests take milliseconds, and must not wait for long questions."""
@@ -50,7 +109,7 @@ _LastEventId = Annotated[
 ]
 _Seconds = Annotated[
     float,
-    Query(ge=0, le=LONGEST_STREAM_S, description="End the stream after so many seconds; 0: when you leave."),
+    Query(ge=0, le=_LONGEST_STREAM_S, description="End the stream after so many seconds; 0: when you leave."),
 ]
 
 _WITH_UNKNOWN = EVERYWHERE | failure_responses(404)
@@ -177,10 +236,10 @@ def _messages(agents: Agents, workers: Workers, broker: AgentBroker) -> APIRoute
             )
             broker.mark_delivered(letter.id for letter in found if letter.delivered is None)
             return (found[-1].id if found else cursor), [
-                frame(as_json(MessageShape.of(letter)), number=letter.id) for letter in found
+                frame(_as_json(MessageShape.of(letter)), number=letter.id) for letter in found
             ]
 
-        return EventStream(follow_stream(broker, agent_id, start, next_pieces, seconds))
+        return EventStream(_follow_stream(broker, agent_id, start, next_pieces, seconds))
 
     @router.get("/messages/pending", responses=_WITH_UNKNOWN)
     async def pending(
@@ -195,7 +254,7 @@ def _messages(agents: Agents, workers: Workers, broker: AgentBroker) -> APIRoute
             found = agents.messages(agent_id, after=after or 0, limit=limit)
             return [MessageShape.of(letter) for letter in found]
 
-        return MessagesResponse(messages=await wait_for_items(broker, workers, agent_id, read, wait))
+        return MessagesResponse(messages=await _wait_for_items(broker, workers, agent_id, read, wait))
 
     @router.post("/messages/ack", responses=_WITH_UNKNOWN)
     async def acknowledge(request: AcknowledgeRequest) -> AcknowledgeResponse:
@@ -234,7 +293,7 @@ def _events(agents: Agents, workers: Workers, broker: AgentBroker) -> APIRouter:
             cursor, missed = found.cursor, missed or found.missed
             return [EventShape.of(event) for event in found.events]
 
-        shapes = await wait_for_items(broker, workers, "", read, query.wait)
+        shapes = await _wait_for_items(broker, workers, "", read, query.wait)
         return EventsResponse(events=shapes, cursor=cursor or 0, missed=missed)
 
     @router.get(
@@ -257,10 +316,10 @@ def _events(agents: Agents, workers: Workers, broker: AgentBroker) -> APIRouter:
         async def next_pieces(cursor: int) -> tuple[int, list[bytes]]:
             found = await workers.run(lambda: agents.events(after=cursor, limit=AT_A_TIME))
             return found.cursor, [
-                frame(as_json(EventShape.of(event)), number=event.id) for event in found.events
+                frame(_as_json(EventShape.of(event)), number=event.id) for event in found.events
             ]
 
-        return EventStream(follow_stream(broker, "", start, next_pieces, seconds))
+        return EventStream(_follow_stream(broker, "", start, next_pieces, seconds))
 
     return router
 

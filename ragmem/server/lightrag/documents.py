@@ -3,13 +3,13 @@
 from fastapi import APIRouter
 
 from ragmem.api.memory import Ragmem
-from ragmem.errors import NotFoundError
+from ragmem.errors import ConflictError, NotFoundError
 from ragmem.server.http import handlers
 from ragmem.server.http.failure_models import EVERYWHERE, failure_responses
+from ragmem.server.http.handlers import is_stored
 from ragmem.server.http.models import TextRequest, TextResponse, TextsRequest
 from ragmem.server.http.workers import Workers, worker_router
 from ragmem.server.lightrag import document_list as shown
-from ragmem.server.lightrag.deletion import clear, delete
 from ragmem.server.lightrag.document_models import (
     ClearResponse,
     ConflictsResponse,
@@ -109,3 +109,33 @@ def _remove(router: APIRouter, memory: Ragmem, workers: Workers) -> None:
         raise NotFoundError(
             "there is no conflict between sources", hint="a memory is identified by its full path"
         )
+
+
+_CONFIRMATION = "archive"
+
+
+def delete(memory: Ragmem, request: DeleteRequest) -> DeleteResponse:
+    """Answer DELETE /documents/delete_document; raises NotFoundError before any change."""
+    ids = list(dict.fromkeys(request.doc_ids))
+    run = memory.forget(ids)
+    said = f"{len(ids)} moved to the archive; `ragmem forget --undo {run}` brings back"
+    if request.delete_file:
+        said += "; no file was deleted, ragmem never does"
+    return DeleteResponse(status="deletion_started", message=said, doc_id=", ".join(ids), run=run)
+
+
+def clear(memory: Ragmem, *, confirm: str) -> ClearResponse:
+    """Answer DELETE /documents: move everything into the archive, in one step that can be undone."""
+    ids = sorted(memory.catalog.memories.ids()) if is_stored(memory) else []
+    if not ids:
+        return ClearResponse(status="success", message="there is nothing to clear")
+    if confirm != _CONFIRMATION:
+        raise ConflictError(
+            f"this would move all {len(ids)} memories into the archive",
+            hint=f"DELETE /documents?confirm={_CONFIRMATION} does it, and can be undone",
+        )
+    run = memory.forget(ids)
+    return ClearResponse(
+        status="success",
+        message=f"all {len(ids)} memories moved to the archive; `ragmem forget --undo {run}` undoes it",
+    )

@@ -21,7 +21,6 @@ from ragmem.ports import Embedder, LanguageModel, Models
 from ragmem.ports.principal import confined_member
 from ragmem.server.http.handlers import is_stored
 from ragmem.server.http.workers import Workers, worker_router
-from ragmem.server.v1.etag import NOT_MODIFIED, etag, etag_response, matches, not_modified
 from ragmem.server.v1.overview_models import (
     Check,
     Health,
@@ -35,7 +34,14 @@ from ragmem.server.v1.overview_models import (
     UnreadAnswer,
     UnreadFiles,
 )
-from ragmem.server.v1.preconditions import format_moment
+from ragmem.server.v1.preconditions import (
+    NOT_MODIFIED,
+    etag,
+    etag_response,
+    format_moment,
+    matches,
+    not_modified,
+)
 from ragmem.server.v1.selection import Selection
 from ragmem.services.processes.operation import operation
 from ragmem.storage.lifecycle.idle_mark import signature

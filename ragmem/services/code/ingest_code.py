@@ -11,12 +11,12 @@ from ragmem import __version__
 from ragmem.config.settings import Settings
 from ragmem.domain.code.code import Edge
 from ragmem.errors import NotFoundError, UsageError
+from ragmem.readers.code import language_of
 from ragmem.readers.code_files import CodeFiles, find_code, root_of
 from ragmem.readers.failures import failure
 from ragmem.readers.files import show
-from ragmem.readers.git_history import head_of
+from ragmem.readers.git_history import head_of, renames_since
 from ragmem.readers.scope import ProjectFinder, ProjectIdentity
-from ragmem.services.code.moves import committed_renames, detect_renames, final_paths
 from ragmem.services.code.on_disk import CodeOnDisk, read_disk
 from ragmem.services.code.relink import LinkedEdges, link_files, relink
 from ragmem.services.code.report import CodeReport
@@ -195,9 +195,9 @@ def _plan(
     compared = _Comparison(place, listed, disk, known)
     gone = compared.deleted_paths
     head = head_of(place.root)
-    renames = committed_renames(place.root, since=standing.head, head=head)
+    renames = _committed_renames(place.root, since=standing.head, head=head)
     explained = {one.old for one in renames}
-    renames += detect_renames(known, disk, [path for path in gone if path not in explained])
+    renames += _detect_renames(known, disk, [path for path in gone if path not in explained])
     report = _report(compared, renames)
     if not (disk.parsed or gone or not standing.complete):
         return _Plan(standing, report, head, renames=renames, due=bool(renames))
@@ -257,7 +257,7 @@ def _rows(
 def _report(compared: _Comparison, renames: Sequence[Rename]) -> CodeReport:
     place, disk, known = compared.place, compared.disk, compared.known
     report = CodeReport(place.identity.id, show(place.root))
-    ends = final_paths(renames)
+    ends = _final_paths(renames)
     for old in compared.deleted_paths:
         new = ends.get(old, "")
         if new in disk.parsed and new not in known:
@@ -277,3 +277,50 @@ def _report(compared: _Comparison, renames: Sequence[Rename]) -> CodeReport:
     report.failed = list(disk.failed)
     report.problems = {path: file.problem for path, file in disk.parsed.items() if file.problem}
     return report
+
+
+_MICROSECOND = 1_000
+
+
+def _committed_renames(root: Path, *, since: str, head: str) -> list[Rename]:
+    """Return the renames in the commits after `since` (empty: from the first) up to `head`."""
+    if not head or head == since:
+        return []
+    return [
+        Rename(one.old, one.new, one.commit, one.renamed_at)
+        for one in renames_since(root, since) or ()
+        if language_of(one.new) or language_of(one.old)
+    ]
+
+
+def _detect_renames(known: Mapping[str, FileState], disk: CodeOnDisk, gone: Sequence[str]) -> list[Rename]:
+    """Return the files that disappeared and reappeared with the same content under another path.
+
+    Of several candidates the one with the same name, else the first. Files without definitions are ignored.
+    """
+    appeared: dict[str, list[str]] = {}
+    for path, file in disk.parsed.items():
+        if path not in known and len(file.symbols) > 1:
+            appeared.setdefault(disk.seen[path].content_hash, []).append(path)
+    moment = time.time_ns() // _MICROSECOND
+    found = []
+    for old in gone:
+        if candidates := appeared.get(known[old].content_hash):
+            name = old.rpartition("/")[2]
+            new = next((path for path in candidates if path.rpartition("/")[2] == name), candidates[0])
+            candidates.remove(new)
+            found.append(Rename(old, new, "", moment))
+    return found
+
+
+def _final_paths(renames: Sequence[Rename]) -> dict[str, str]:
+    """Return former path -> the current path at the end of a chain of renames."""
+    following = {one.old: one.new for one in sorted(renames, key=lambda one: one.renamed_at)}
+    ends = {}
+    for old in following:
+        new, seen = old, set[str]()
+        while new in following and new not in seen:
+            seen.add(new)
+            new = following[new]
+        ends[old] = new
+    return ends

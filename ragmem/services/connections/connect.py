@@ -8,14 +8,13 @@ their nearest neighbours in the store, many with all.
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from ragmem.domain.lifecycle.connections import FEWEST, Scale
+from ragmem.domain.lifecycle.connections import COPY, FEWEST, Scale, is_due, known_scale, scale_from
 from ragmem.ports import Store, VectorIndex
-from ragmem.services.connections.connection_scale import current_scale
 from ragmem.services.processes.progress import Progress, Silent
 from ragmem.services.processes.worker_pool import WorkerPool
 from ragmem.storage.home.catalog import Catalog
@@ -70,7 +69,7 @@ def connect(
     Raises BackendError if the active model is unavailable, BrokenProcessPool if a process ends early.
     """
     model = store.answering_model()
-    scale = current_scale(catalog, store, now=now)
+    scale = _current_scale(catalog, store, now=now)
     waiting = catalog.connections.count_uncompared(model)
     left = sum(waiting.values())
     if scale is None:
@@ -191,3 +190,76 @@ def nearest(catalog: Catalog, store: Store, ids: Iterable[str]) -> dict[str, flo
     for project, wanted in sorted(by_project.items()):
         found |= strongest(catalog, store, project, kept.scale, wanted)
     return found
+
+
+_SAMPLED = 600
+"""Sample size: memories per project, among which the nearest neighbours are determined."""
+
+_PROJECTS = 20
+"""Maximum projects of the sample, the largest."""
+
+_PAIRS = 20_000
+"""Random pairs of the sample, over all projects."""
+
+
+def _current_scale(catalog: Catalog, store: VectorIndex, *, now: datetime) -> StoredScale | None:
+    """Return the scale of the active model, measured if it is due; None if there is none yet.
+
+    After a change all memories count as not compared, so that one scale applies to all. The same store always
+    gives the same scale.
+    """
+    model = store.answering_model()
+    sizes = catalog.connections.sizes()
+    memories = sum(sizes.values())
+    kept = catalog.connections.scale(model)
+    if not memories or (kept is not None and not is_due(kept.scale, memories)):
+        return kept
+    random, near = _sample_cosines(catalog, store)
+    scale = scale_from(random, near, memories=memories, known=known_scale(model))
+    if scale is None:
+        return kept
+    anew = kept is not None and kept.scale.differs(scale)
+    if kept is not None and not anew:
+        # Existing connections stay; only the recorded size of the store is new.
+        scale = replace(kept.scale, memories=memories)
+    catalog.connections.keep_scale(model, scale, now=now, anew=anew)
+    return StoredScale(scale, now)
+
+
+def _sample_cosines(
+    catalog: Catalog, store: VectorIndex, projects: Sequence[str] | None = None
+) -> tuple[list[float], list[float]]:
+    """Return cosines of random pairs within a project, and of nearest neighbours that are not copies.
+
+    The sample is from the largest of these projects (None: of all), each by its size. Raises BackendError.
+    """
+    import numpy as np  # noqa: PLC0415 - most commands compare nothing
+
+    from ragmem.services.vectors.project_vectors import read_space  # noqa: PLC0415
+
+    sizes = catalog.connections.sizes()
+    if projects is not None:
+        sizes = {project: sizes[project] for project in projects if project in sizes}
+    largest = sorted(sizes, key=lambda project: (-sizes[project], project))[:_PROJECTS]
+    total = sum(sizes[project] for project in largest)
+    random: list[float] = []
+    near: list[float] = []
+    for project in largest:
+        specs = dict.fromkeys(catalog.connections.sample(project, _SAMPLED), "")
+        _, space = read_space(store, project, specs, all_of_project=False)
+        if len(space.matrix) < 2:
+            continue
+        # The order of reading depends on the store, that of the numbers does not.
+        products = space.matrix @ space.matrix.T
+        pairs = np.sort(products[np.triu_indices(len(products), 1)])
+        share = sizes[project] / total
+        wanted = min(len(pairs), max(1, round(_PAIRS * share)))
+        random += pairs[np.linspace(0, len(pairs) - 1, wanted).astype(np.intp)].tolist()
+        np.fill_diagonal(products, -1.0)
+        products[products >= COPY] = -1.0
+        highest = np.sort(products.max(axis=1))
+        highest = highest[highest > -1.0]
+        wanted = min(len(highest), max(1, round(_SAMPLED * share)))
+        if wanted:
+            near += highest[np.linspace(0, len(highest) - 1, wanted).astype(np.intp)].tolist()
+    return random, near

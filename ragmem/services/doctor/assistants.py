@@ -33,7 +33,6 @@ from ragmem.services.wiring.hook_insertion import as_present
 from ragmem.services.wiring.installed_plugins import DISABLE, find_plugin
 from ragmem.services.wiring.json_hooks import Hook, handwritten_hooks, own_hooks, read_hooks
 from ragmem.services.wiring.json_text import read_json
-from ragmem.services.wiring.switches import other_memory, wrong_unit
 from ragmem.storage.activity.moment_counts import MomentCounts
 
 PATIENCE_S = 3.0
@@ -199,7 +198,7 @@ def _check_hooks(
     for program in programs.values():
         yield from _check_program(setup, assistant, program, fix)
     for hook in hooks:
-        if meant := wrong_unit(assistant, hook):
+        if meant := _wrong_unit(assistant, hook):
             detail = f"{assistant.title}, {hook.event}: a hook may take {meant}: {hook.command[:60]}"
             yield Check(_NAME, "warning", detail, fix if hook in ours else f'mend "timeout" in "{path}"')
     if server := as_present(setup.program, ours).server:
@@ -230,7 +229,7 @@ def _check_other_hooks(
     homes = {call.program.variables for call in calls} - {setup.program.variables}
     if homes:
         yield Check(_NAME, "ok", f"{assistant.title}: {len(homes)} other homes of ragmem are connected too")
-    others = sorted({name for hook in hooks if (name := other_memory(hook))})
+    others = sorted({name for hook in hooks if (name := _other_memory(hook))})
     if others:
         yield Check(_NAME, "ok", f"{assistant.title}: another memory has hooks too: {', '.join(others)}")
 
@@ -312,3 +311,42 @@ def check_moments(patient: DoctorContext) -> Iterator[Check]:
         )
     if not came:
         yield Check("moments", "ok", "no session was told anything unasked yet")
+
+
+_OTHER_MEMORIES = (
+    "agentmemory",
+    "basic-memory",
+    "claude-mem",
+    "hindsight",
+    "mcp-memory-service",
+    "mem0",
+    "memos-cli",
+    "mempalace",
+    "memsearch",
+    "supermemory",
+)
+"""Other tools that remember sessions, by a word in the commands of their hooks."""
+
+_MAX_SENSIBLE_S = 600
+"""No hook runs for longer; a larger number was meant in milliseconds."""
+
+_MIN_SENSIBLE_MS = 100
+"""A shorter time-out was meant in seconds."""
+
+
+def _wrong_unit(assistant: Assistant, hook: Hook) -> str:
+    """Return the real meaning of a time-out in the wrong unit; an empty text for a sensible one."""
+    timeout = hook.timeout
+    if not isinstance(timeout, int | float) or isinstance(timeout, bool):
+        return ""
+    if assistant.units_per_second == 1 and timeout > _MAX_SENSIBLE_S:
+        return f"{timeout:g} seconds, which is {timeout / 60:.0f} minutes"
+    if assistant.units_per_second > 1 and 0 < timeout < _MIN_SENSIBLE_MS:
+        return f"{timeout:g} milliseconds, in which nothing starts"
+    return ""
+
+
+def _other_memory(hook: Hook) -> str:
+    """Return the name of another memory tool that a hook belongs to, or an empty text."""
+    command = hook.command.lower()
+    return next((name for name in _OTHER_MEMORIES if name in command), "")

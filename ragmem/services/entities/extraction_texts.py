@@ -7,7 +7,7 @@ from ragmem.config.settings import ChunkingSettings
 from ragmem.domain.entities.extraction_prompt import is_worth_extraction, text_key
 from ragmem.domain.model import Chunk, Memory, State
 from ragmem.services.ingestion.classify import chunks_of
-from ragmem.services.ingestion.indexable_text import redact_chunks
+from ragmem.services.ingestion.entities import redact_chunks
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.maintenance.catalog_export import PAGE, Contents
 from ragmem.storage.sql.batches import batches

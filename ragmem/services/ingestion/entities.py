@@ -1,6 +1,7 @@
 """The entities and relations in the texts of memories, extracted by rules or by a language model."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from ragmem.domain.entities.extraction import extract
 from ragmem.domain.entities.extraction_answer import Answer
@@ -8,8 +9,7 @@ from ragmem.domain.entities.extraction_prompt import text_key
 from ragmem.domain.entities.extraction_union import unite
 from ragmem.domain.entities.user_statements import extractions_of, user_statements_of
 from ragmem.domain.model import Chunk, Extraction, Memory
-from ragmem.domain.secrets.redaction import Redactor
-from ragmem.services.ingestion.indexable_text import redact_chunks
+from ragmem.domain.secrets.redaction import Redactor, Secret, cover
 from ragmem.storage.activity.extractions import By
 from ragmem.storage.home.catalog import Catalog
 
@@ -92,3 +92,26 @@ def _of(ruled: Extraction, by: By, answer: Answer | None) -> Extraction:
         return ruled
     found = Extraction(ruled.chunk_id, answer.entities, answer.relations)
     return found if by == "llm" else unite(ruled, found)
+
+
+_BETWEEN = " > "
+
+
+def redact_chunks(memory: Memory, chunks: Sequence[Chunk], redactor: Redactor) -> tuple[Chunk, ...]:
+    """Return a memory's chunks with each secret replaced, even if it spans several of them.
+
+    A heading within a secret is removed from the headings of a chunk.
+    """
+    whole = memory.indexed_text
+    secrets = redactor.find(whole)
+    return tuple(_redact_chunk(whole, chunk, secrets) for chunk in chunks) if secrets else tuple(chunks)
+
+
+def _redact_chunk(whole: str, chunk: Chunk, secrets: Sequence[Secret]) -> Chunk:
+    headings = [
+        heading
+        for heading in chunk.heading.split(_BETWEEN)
+        if not any(heading in whole[secret.start : secret.end] for secret in secrets)
+    ]
+    text = cover(whole, secrets, chunk.start, chunk.end)
+    return replace(chunk, text=text, heading=_BETWEEN.join(headings))

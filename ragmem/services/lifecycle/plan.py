@@ -3,13 +3,17 @@
 Missing connections are made on the way: like an index, they follow from what is stored and can be rebuilt.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 from ragmem.domain.model import UNASSIGNED
 from ragmem.domain.model.lifecycle import Decision, LifecyclePolicy
+from ragmem.domain.secrets.redaction import Redactor
 from ragmem.errors import BackendError, StoreBusyError, UsageError
 from ragmem.ports import Store
 from ragmem.services.connections.connect import connect
@@ -17,11 +21,11 @@ from ragmem.services.lifecycle.cards import find_clusters
 from ragmem.services.lifecycle.items import RULES, Item, Plan
 from ragmem.services.lifecycle.kept_findings import Kept, key_of, read_findings, write_findings
 from ragmem.services.lifecycle.model_judge import find_comparisons
-from ragmem.services.lifecycle.project import ProjectPlan, ProjectRequest
+from ragmem.services.lifecycle.project import ProjectPlan, ProjectRequest, plan_project
 from ragmem.services.lifecycle.text_cache import remove_others
 from ragmem.services.lifecycle.upkeep import UNOWNED, find_inconsistent, find_superfluous
-from ragmem.services.lifecycle.workers import plan_projects
 from ragmem.services.processes.progress import Progress, Silent
+from ragmem.services.processes.worker_pool import WorkerPool
 from ragmem.storage.home.catalog import Catalog
 
 
@@ -173,3 +177,44 @@ def _connect_memories(
     except BackendError as error:
         return everything, error.full_message
     return catalog.connections.count_uncompared(model), note
+
+
+LARGE = 15_000
+"""Number of memories from which a project is too large for one process."""
+
+
+@dataclass(frozen=True, slots=True)
+class _RemoteProject:
+    """A project for another process, which reads it from the same file."""
+
+    home: Path
+    redactor: Redactor
+    reader: Callable[[Any], Store]
+    asked: ProjectRequest
+
+    def plan(self) -> ProjectPlan:
+        with (
+            closing(Catalog.at(self.home, self.redactor)) as catalog,
+            closing(self.reader(catalog.database)) as store,
+        ):
+            return plan_project(catalog, store, self.asked)
+
+
+def plan_projects(
+    catalog: Catalog, store: Store, asked: Iterable[ProjectRequest], *, workers: int
+) -> Iterator[tuple[ProjectRequest, ProjectPlan]]:
+    """Yield each project with its plan, in order; with one worker in this process.
+
+    Several processes share the work on a large project, or on any project if they cannot read the store.
+    Raises BackendError; a process that ends early raises BrokenProcessPool.
+    """
+    reader = store.reader() if workers > 1 else None
+    with WorkerPool(workers) as processes:
+        for small, some in groupby(asked, key=lambda one: one.memories < LARGE):
+            if small and reader:
+                elsewhere = (
+                    _RemoteProject(catalog.database.home, catalog.redactor, reader, one) for one in some
+                )
+                yield from ((one.asked, done) for one, done in processes.each(_RemoteProject.plan, elsewhere))
+            else:
+                yield from ((one, plan_project(catalog, store, one, processes)) for one in some)

@@ -2,12 +2,65 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from ragmem.charts.model import Axis, Columns, Plot
+from ragmem.charts.model import Axis, Columns, Plot, Row, Stacks
 from ragmem.services.reporting.connections import connections, degree
-from ragmem.services.reporting.content_plots import projects, sources, tiers, topics
-from ragmem.services.reporting.context import ReportContext
+from ragmem.services.reporting.context import LONGEST, ReportContext, largest_sources
 from ragmem.services.reporting.lifecycle_plots import archive, gc, injections, keep_reasons, recalls, states
 from ragmem.services.reporting.time_plots import ages, decay, growth, weeks
+
+
+def tiers(context: ReportContext) -> Plot:
+    """Return the tiers of the memories of each source."""
+    found = context.figures.tiers()
+    parts = [tier for tier in ("ingest", "summarize", "discard") if any(two == tier for _, two in found)]
+    parts += sorted({two for _, two in found} - set(parts))
+    largest = largest_sources(found)
+    names = context.source_names(largest)
+    return Stacks(
+        "Tiers per source",
+        "memories",
+        parts,
+        [Row(names[one], [found.get((one, part), 0) for part in parts]) for one in largest[:LONGEST]],
+        "Verbatim (ingest), as a summary (summarize), or in full text only (discard).",
+        "source",
+    )
+
+
+def sources(context: ReportContext) -> Plot:
+    """Return the largest sources."""
+    found = context.figures.sources()
+    names = context.source_names([one.source for one in found])
+    return Stacks(
+        "Biggest sources",
+        "memories",
+        ["memories"],
+        [
+            Row(names[one.source], [one.memories], f"{one.characters / 1e6:,.1f} M letters")
+            for one in found[:LONGEST]
+        ],
+        category="source",
+    )
+
+
+def projects(context: ReportContext) -> Plot:
+    """Return the number of memories of each project."""
+    found = context.figures.by_project()
+    known = context.catalog.projects.names()
+    # Rows instead of a mapping: two projects may have the same name.
+    rows = [
+        Row(f"project {number}" if context.private else context.redact_line(known.get(one, one)), [count])
+        for number, (one, count) in enumerate([*found.items()][:LONGEST], 1)
+    ]
+    return Stacks("Projects", "memories", ["memories"], rows, category="project")
+
+
+def topics(context: ReportContext) -> Plot:
+    """Return the entities with the most memories."""
+    rows = [
+        Row(f"entity {number}" if context.private else context.redact_line(name), [count])
+        for number, (name, count) in enumerate(context.figures.top_entities(LONGEST), 1)
+    ]
+    return Stacks("What most memories mention", "memories", ["memories"], rows, category="entity")
 
 
 def latency(context: ReportContext) -> Plot:

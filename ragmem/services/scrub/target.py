@@ -2,11 +2,15 @@
 
 import json
 import re
+import signal
+import threading
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
+from types import FrameType
 from typing import Any
 
 from ragmem.domain.injection.injection_removal import without_injections
@@ -17,7 +21,6 @@ from ragmem.errors import UsageError
 from ragmem.services.ingestion.sanitize import sanitize_memory, sanitize_text
 from ragmem.services.scrub.documents import parse, texts_of
 from ragmem.services.scrub.forms import MIN_RAW, Needles, base64_forms, byte_forms, text_forms
-from ragmem.services.scrub.limit import time_limit
 
 DEFAULT_KIND = "scrubbed"
 """The kind of a match that has no other kind."""
@@ -77,7 +80,7 @@ class ScrubTarget:
     def suspects(self, values: Sequence[str]) -> list[int]:
         """Return the numbers of the stored values that may have a match; searches them all at once."""
         if (pattern := self.pattern) is not None:
-            with time_limit(SECONDS):
+            with _time_limit(SECONDS):
                 return [
                     number
                     for number, value in enumerate(values)
@@ -107,7 +110,7 @@ class ScrubTarget:
         Each text of a JSON document is searched separately, as it is redacted.
         """
         found = Counter[str]()
-        with time_limit(SECONDS):
+        with _time_limit(SECONDS):
             for text in texts_of(value, with_names=self.secrets):
                 found += self._count_in_text(text)
         return found
@@ -314,3 +317,25 @@ def _is_random(value: str) -> bool:
 def _length_of_base64(text: str) -> int:
     found = _BASE64.match(text)
     return found.end() if found else 0
+
+
+@contextmanager
+def _time_limit(seconds: float) -> Iterator[None]:
+    """Raise UsageError when the block takes longer. Only in the main thread, where signals arrive."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def late(_number: int, _frame: FrameType | None) -> None:
+        raise UsageError(
+            f"the pattern takes longer than {seconds:g} s for a few texts",
+            hint="write it without repetitions within repetitions",
+        )
+
+    previous = signal.signal(signal.SIGALRM, late)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)

@@ -30,8 +30,7 @@ from ragmem.services.processes.worker_pool import WorkerPool
 from ragmem.services.seeding.report import Problem, SeedReport, StreamReport, Tally
 from ragmem.services.seeding.stream_counts import UNKNOWN_FORMAT, CountObserver, add_result
 from ragmem.services.seeding.trust import Trust, is_gated
-from ragmem.services.transcripts.origin import CHECKPOINTS, Origin
-from ragmem.services.transcripts.own_sessions import OwnSessions
+from ragmem.services.transcripts.own_sessions import CHECKPOINTS, Origin, OwnSessions
 from ragmem.services.transcripts.transcripts import capture, rules_of
 from ragmem.services.transcripts.writer import CaptureResult
 from ragmem.storage.home.catalog import Catalog

@@ -19,8 +19,7 @@ from ragmem.services.seeding.files import UNREADABLE
 from ragmem.services.seeding.report import SeedReport, StreamReport, Tally
 from ragmem.services.seeding.stream_counts import CountObserver, add_result
 from ragmem.services.seeding.trust import Trust
-from ragmem.services.transcripts.origin import CHECKPOINTS
-from ragmem.services.transcripts.own_sessions import OwnSessions
+from ragmem.services.transcripts.own_sessions import CHECKPOINTS, OwnSessions
 from ragmem.services.transcripts.transcripts import (
     capture,
     is_current,

@@ -20,8 +20,7 @@ from ragmem.services.seeding.report import Problem
 from ragmem.services.seeding.trust import Trust
 from ragmem.services.seeding.unread import FAILED, NEW, Unread, find_unread, largest, quoted
 from ragmem.services.setup.versions import find_versions
-from ragmem.services.transcripts.origin import CHECKPOINTS
-from ragmem.services.transcripts.own_sessions import OwnSessions
+from ragmem.services.transcripts.own_sessions import CHECKPOINTS, OwnSessions
 from ragmem.services.transcripts.transcripts import is_current, rules_of, size_and_time
 from ragmem.services.wiring.connect import ConnectContext, connection_states, is_installed
 from ragmem.services.wiring.installed_plugins import find_plugin

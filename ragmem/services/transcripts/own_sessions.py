@@ -1,11 +1,14 @@
 """The sessions that were held on this machine, so that a copy of one elsewhere is not taken twice."""
 
 import re
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from pathlib import Path
 
 from ragmem.config.settings import Settings
-from ragmem.domain.sessions.transcript import ENTIRE, SOURCE
+from ragmem.domain.model import Scope
+from ragmem.domain.sessions.transcript import ENTIRE, SOURCE, Exchange
+from ragmem.frozen import dataclass
 from ragmem.readers.transcripts.specstory import FOLDER
 from ragmem.services.ingestion.source import find_files
 from ragmem.storage.home.catalog import Catalog
@@ -57,3 +60,20 @@ class OwnSessions:
 
 def _is_copy(path: str) -> bool:
     return path.startswith(ENTIRE) or f"/{FOLDER}/" in path
+
+
+CHECKPOINTS = "checkpoints"
+"""The reader of a source of sessions beside commits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The origin of a transcript: `name` is its path in the catalog and in the uris of its exchanges.
+
+    All exchanges belong to `scope`. `describe` returns metadata that are laid over those of an exchange, or
+    None to leave it out.
+    """
+
+    name: str
+    scope: Scope
+    describe: Callable[[Exchange], Mapping[str, str] | None]

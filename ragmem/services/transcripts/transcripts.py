@@ -29,7 +29,7 @@ from ragmem.services.ingestion.scope import assign_ids, project_finder
 from ragmem.services.ingestion.source import datetime_of
 from ragmem.services.processes.refusals import Refusal, isolate_failures
 from ragmem.services.processes.worker_pool import WorkerPool
-from ragmem.services.transcripts.origin import Origin
+from ragmem.services.transcripts.own_sessions import Origin
 from ragmem.services.transcripts.scopes import Scopes
 from ragmem.services.transcripts.writer import (
     REJECTED,

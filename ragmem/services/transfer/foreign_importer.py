@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from datetime import datetime
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from ragmem.config.settings import Settings
 from ragmem.domain.model import USER, Draft, Scope, memory_id
@@ -12,19 +12,87 @@ from ragmem.domain.model.lifecycle import proposes
 from ragmem.errors import NotFoundError, SourceError
 from ragmem.ports import Store
 from ragmem.readers.failures import check
+from ragmem.readers.fields import clean
 from ragmem.readers.files import show
 from ragmem.readers.foreign.entries import MAX_FACT, Entry, Fact, Talk
 from ragmem.readers.foreign.tools import Tool
+from ragmem.readers.scope import ProjectFinder, new_id
 from ragmem.readers.transcripts.drafts import drafts_of
 from ragmem.services.ingestion.classify import ClassifiedMemory, classify_draft
 from ragmem.services.ingestion.drafts import TITLE_LENGTH
+from ragmem.services.ingestion.scope import remember_projects
 from ragmem.services.processes.progress import Progress
 from ragmem.services.processes.refusals import Refusal, isolate_failures
+from ragmem.services.transcripts.scopes import Scopes
 from ragmem.services.transcripts.transcripts import BATCH, BATCH_CHARACTERS
 from ragmem.services.transcripts.writer import ExchangeChanges, compare_exchanges
-from ragmem.services.transfer.foreign_projects import ForeignProjects
 from ragmem.services.transfer.importer import index_waiting
 from ragmem.storage.home.catalog import Catalog
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """A project that only a foreign tool knows."""
+
+    id: str
+    name: str
+    place: str
+
+
+class ForeignProjects:
+    """Finds the scopes of foreign projects, each once, and keeps those that are new."""
+
+    def __init__(self, catalog: Catalog, tool: str, *, home: Path) -> None:
+        self._catalog = catalog
+        self._tool = tool
+        self._finder = ProjectFinder(home, catalog.projects if catalog.exists() else None)
+        self._scopes = Scopes(catalog, self._finder, home=home)
+        self._by_name: dict[str, list[str]] = {}
+        self._names: dict[str, str] = {}
+        if catalog.exists():
+            self._names.update(catalog.projects.names())
+            for project, name in self._names.items():
+                self._by_name.setdefault(name.casefold(), []).append(project)
+        self._new: dict[str, _Named] = {}
+
+    def scope_of(self, project: str) -> Scope:
+        """Return the scope of a folder or a name; the user's for none.
+
+        A name means the one project that is called so here. One that is unknown, or means several, becomes a
+        project of its own.
+        """
+        if not project:
+            return Scope(USER)
+        if Path(project).is_absolute():
+            return self._scopes.of(project)
+        if project not in self._new:
+            found = self._by_name.get(project.casefold(), [])
+            if len(found) == 1:
+                return Scope(found[0])
+            name = clean(PurePath(project.replace("\\", "/")).name) or project
+            parts = ("import", self._tool, project) if found else ("import", project)
+            place = f"{self._tool}:{project}" if found else project
+            self._new[project] = _Named(new_id(name, *parts), name, place)
+        return Scope(self._new[project].id)
+
+    def name_of(self, project: str) -> str:
+        """Return the name of a project by its id."""
+        for new in self._new.values():
+            if new.id == project:
+                return new.name
+        for found in self._finder.seen_projects():
+            if found.id == project:
+                return self._names.get(project, found.name)
+        return self._names.get(project, project)
+
+    def remember(self) -> None:
+        """Store the projects that were found, within the caller's transaction."""
+        remember_projects(self._catalog, self._finder)
+        for new in self._new.values():
+            if new.id not in self._names:
+                self._catalog.projects.remember(new.id, name=new.name, root=new.place)
+                self._names[new.id] = new.name
+
 
 SOURCE = "import"
 """The source of facts from other tools; exchanges have the source of transcripts."""

@@ -1,14 +1,16 @@
 """The forms of settings files, and how our hooks or our MCP server are inserted and removed."""
 
+import json
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, Protocol
 
 from ragmem.assistants.assistant import Assistant
 from ragmem.errors import ConfigError
-from ragmem.services.wiring import hook_insertion, json_servers, plugin, servers, toml_flag, toml_servers
+from ragmem.services.wiring import hook_insertion, json_servers, servers, toml_flag, toml_servers
 from ragmem.services.wiring.command import Program
 from ragmem.services.wiring.hook_insertion import InsertionRecord, ShapeError
 from ragmem.services.wiring.json_hooks import HOOKS, handwritten_hooks, own_hooks, read_hooks
@@ -161,17 +163,17 @@ class Plugin:
 
     def has_ours(self, text: str, assistant: Assistant, program: Program) -> bool:
         """Tell whether the plugin is ours and leads to this home."""
-        return plugin.is_ours(text, assistant) and plugin.has_home(text, program)
+        return is_ours(text, assistant) and _has_home(text, program)
 
     def insert(
         self, path: Path, text: str | None, assistant: Assistant, program: Program, old: FileRecord | None
     ) -> FilePlan:
         """Return the plugin; raises ConfigError where there is another file."""
-        wanted = plugin.write_plugin(assistant, program)
+        wanted = write_plugin(assistant, program)
         if text is not None and text != wanted:
-            if not plugin.is_ours(text, assistant):
+            if not is_ours(text, assistant):
                 raise ConfigError(f'"{path}" was not written by ragmem', hint="give it another name")
-            if not plugin.has_home(text, program):
+            if not _has_home(text, program):
                 raise ConfigError(
                     f'"{path}" belongs to another home of ragmem',
                     hint=f"disconnect that one first: RAGMEM_HOME=... ragmem disconnect {assistant.name}",
@@ -187,7 +189,7 @@ class Plugin:
         if not self.has_ours(text, assistant, program):
             return FilePlan(text)
         as_written = (
-            old.digest == digest(text) if old is not None else text == plugin.write_plugin(assistant, program)
+            old.digest == digest(text) if old is not None else text == write_plugin(assistant, program)
         )
         if not as_written:
             raise _changed_error(path)
@@ -267,3 +269,32 @@ def server_in(form: str, text: str, assistant: Assistant) -> servers.Server | No
     settings = FORMS[form]
     assert isinstance(settings, McpServer)
     return settings.server(text, assistant)
+
+
+_VARIABLES = "const VARIABLES = "
+
+
+def write_plugin(assistant: Assistant, program: Program) -> str:
+    """Return the text of an assistant's plug-in that calls this program."""
+    text = files("ragmem.assistants").joinpath(assistant.plugin).read_text(encoding="utf-8")
+    for name, value in (
+        ("PROGRAM", list(program.words)),
+        ("VARIABLES", dict(program.variables)),
+        ("TIMEOUT", program.allowed_s * assistant.units_per_second),
+    ):
+        text = text.replace(f'"@{name}@"', json.dumps(value, ensure_ascii=False))
+    return text
+
+
+def is_ours(text: str, assistant: Assistant) -> bool:
+    """Tell whether a text is our plug-in, of any version."""
+    return text.startswith(f"// The hooks of ragmem for {assistant.title}")
+
+
+def _has_home(text: str, program: Program) -> bool:
+    """Tell whether our plug-in uses the home of this program."""
+    found = next((line for line in text.splitlines() if line.startswith(_VARIABLES)), "")
+    try:
+        return bool(json.loads(found.removeprefix(_VARIABLES)) == dict(program.variables))
+    except ValueError:
+        return False

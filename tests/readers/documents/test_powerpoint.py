@@ -16,7 +16,7 @@ from pptx.util import Inches
 from word_pieces import M, fraction, run
 
 from ragmem.readers.documents.formats import powerpoint
-from ragmem.readers.documents.formats.slide_order import Box, sort_shapes
+from ragmem.readers.documents.formats.powerpoint import Box, sort_shapes
 from ragmem.readers.documents.model import ConvertedDocument, Limits, RefusedError
 
 RELATIONS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"

@@ -15,7 +15,7 @@ import httpx
 import pytest
 
 from ragmem.api.memory import Ragmem
-from ragmem.server.agents import agents_streams
+from ragmem.server.agents import agents
 from ragmem.server.uvicorn_server import GRACE, bind
 from tests.server.conftest import TOKEN, client_of, environment
 
@@ -416,7 +416,7 @@ async def asked_in_process(app, path, query, until_sent, then=None):
 
 def test_a_quiet_stream_is_kept_alive_and_forgotten_when_its_reader_leaves(monkeypatch, small):
     client, _ = small
-    monkeypatch.setattr(agents_streams, "KEEP_ALIVE_S", 0.05)
+    monkeypatch.setattr(agents, "KEEP_ALIVE_S", 0.05)
     client.post("/heartbeat", agent_id="one")
     sent = client.runner.run(
         asked_in_process(client.app, "/messages", b"agent_id=one", b": keep-alive\n\n: keep-alive")
@@ -427,7 +427,7 @@ def test_a_quiet_stream_is_kept_alive_and_forgotten_when_its_reader_leaves(monke
 
 def test_the_stream_of_an_agent_that_is_forgotten_says_so_and_ends(monkeypatch, small):
     client, memory = small
-    monkeypatch.setattr(agents_streams, "KEEP_ALIVE_S", 0.05)
+    monkeypatch.setattr(agents, "KEEP_ALIVE_S", 0.05)
     client.post("/heartbeat", agent_id="one")
     sent = client.runner.run(
         asked_in_process(

@@ -5,11 +5,11 @@ import sys
 
 import pytest
 
-from ragmem.server.http.memory_limits import ARENAS, _is_glibc, bound_heap
+from ragmem.server.uvicorn_server import ARENAS, _is_glibc, bound_heap
 
 PARTS = """
 import ctypes, re, sys, threading
-from ragmem.server.http.memory_limits import bound_heap
+from ragmem.server.uvicorn_server import bound_heap
 assert bound_heap() == (sys.argv[1] == "bound"), "refused"
 held, together = [], threading.Barrier(24)
 def fill():

@@ -10,7 +10,6 @@ from ragmem.api import gc
 from ragmem.server.http.workers import Workers
 from ragmem.server.v1.jobs import MAX_PLANS, Jobs
 from ragmem.services.lifecycle import plan
-from ragmem.services.lifecycle import workers as gc_workers
 from ragmem.services.processes import worker_pool
 
 
@@ -56,7 +55,7 @@ def test_the_report_tells_states_and_what_goes_next(api):
 def test_a_large_memory_is_planned_in_several_processes(open_memory, connect, monkeypatch):
     monkeypatch.setattr(gc, "LARGE", 1)
     monkeypatch.setattr(worker_pool, "cpu_count", lambda: 2)
-    asked, plans = [], gc_workers.plan_projects
+    asked, plans = [], plan.plan_projects
 
     def told(catalog, store, projects, *, workers):
         asked.append(workers)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ragmem.services.connections.shared_code import with_code_names
+from ragmem.services.connections.comparison import with_code_names
 
 PAY = "class Store:\n    def put(self):\n        return 1\n\n    def close(self):\n        return 2\n"
 BANK = "def close():\n    return 3\n"

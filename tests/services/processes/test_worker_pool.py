@@ -13,8 +13,7 @@ from ragmem.domain.lifecycle.connections import Scale
 from ragmem.domain.model import Draft, Scope
 from ragmem.services.doctor.invariants import violations
 from ragmem.services.ingestion import entities
-from ragmem.services.lifecycle import undo
-from ragmem.services.lifecycle import workers as gc_workers
+from ragmem.services.lifecycle import plan, undo
 from ragmem.services.processes.worker_pool import WorkerPool
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -70,7 +69,7 @@ def projects(open_memory, store):
 )
 def test_several_processes_plan_what_one_does(projects, monkeypatch, large):
     alone = projects.gc.plan()
-    monkeypatch.setattr(gc_workers, "LARGE", large)
+    monkeypatch.setattr(plan, "LARGE", large)
 
     assert projects.gc.plan(workers=2) == alone
     assert {"fold", "cold", "alone"} <= {one.rule for one in alone.items}

@@ -12,7 +12,7 @@ import pytest
 from ragmem.domain.model import Draft, Scope
 from ragmem.mcp.dispatch import call
 from ragmem.readers.git_head import head_at, outside
-from ragmem.server.v1.query_models import Question as Asked
+from ragmem.server.v1.questions import Question as Asked
 from ragmem.server.v1.questions import ask
 from ragmem.services.context.context import context
 from ragmem.services.retrieval.question import Question

@@ -1,6 +1,10 @@
 """The LightRAG objects of a store on any of its storages: opened safely, with translated failures."""
 
 import contextlib
+import fcntl
+import os
+import threading
+import time
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
@@ -10,12 +14,11 @@ from numpy.typing import NDArray
 
 from ragmem.backends.lightrag import engine
 from ragmem.backends.lightrag.engine import Embedding, Engine, Instance
-from ragmem.backends.lightrag.external import lock
 from ragmem.backends.lightrag.external import profile as foreign_profile
 from ragmem.backends.lightrag.external.profile import Profile
 from ragmem.backends.lightrag.external.tables import Model
 from ragmem.domain.model import digest
-from ragmem.errors import BackendError, RagmemError
+from ragmem.errors import BackendError, RagmemError, StoreBusyError
 from ragmem.ports import Models
 
 _T = TypeVar("_T")
@@ -165,8 +168,8 @@ class ForeignEngine(Engine):
             else:
                 variables.setdefault("POSTGRES_SERVER_SETTINGS", SEARCH)
             return variables
-        if not self._locked and lock.keeps_files(self._profile.names):
-            lock.take(self._folder / self._profile.folder)
+        if not self._locked and _keeps_files(self._profile.names):
+            _take(self._folder / self._profile.folder)
             self._locked = True
         variables = dict(self._profile.environment)
         foreign_profile.reach(variables)
@@ -198,7 +201,7 @@ class ForeignEngine(Engine):
         self._instances.clear()
         self._variables = None
         if self._locked:
-            lock.release(self._folder / self._profile.folder)
+            _release(self._folder / self._profile.folder)
             self._locked = False
 
 
@@ -212,3 +215,63 @@ def _table_name(model: str) -> str:
     """Return a unique name of the model that fits into a table's name."""
     readable = "".join(letter if letter.isalnum() else "_" for letter in model.lower() if letter.isascii())
     return f"{readable[:20].strip('_')}_{digest('model', model)[:8]}"
+
+
+_NAME = "in-use.lock"
+PATIENCE = 5.0
+"""Seconds to wait for a process that is ending."""
+
+_FILES = (
+    "JsonKVStorage",
+    "NanoVectorDBStorage",
+    "NetworkXStorage",
+    "JsonDocStatusStorage",
+    "FaissVectorDBStorage",
+)
+
+_guard = threading.Lock()
+_held: dict[Path, tuple[int, int]] = {}
+"""Descriptor and number of stores by folder: several stores of one process share the lock."""
+
+
+def _keeps_files(storages: tuple[str, ...]) -> bool:
+    """Tell whether any of the storages keeps files that it holds in memory."""
+    return any(name in _FILES for name in storages)
+
+
+def _take(folder: Path) -> None:
+    """Lock a folder against other processes; raises StoreBusyError if one holds it."""
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with _guard:
+        descriptor, stores = _held.get(folder, (-1, 0))
+        if not stores:
+            descriptor = _lock(folder)
+        _held[folder] = (descriptor, stores + 1)
+
+
+def _lock(folder: Path) -> int:
+    descriptor = os.open(folder / _NAME, os.O_RDWR | os.O_CREAT, 0o600)
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                os.close(descriptor)
+                raise StoreBusyError(
+                    f'another process uses the files in "{folder}"',
+                    hint="end it (`ragmem serve`?), or set [store] profile to one that processes can share",
+                ) from None
+            time.sleep(0.05)
+        else:
+            return descriptor
+
+
+def _release(folder: Path) -> None:
+    """Release the lock on a folder."""
+    with _guard:
+        descriptor, stores = _held.pop(folder)
+        if stores > 1:
+            _held[folder] = (descriptor, stores - 1)
+        else:
+            os.close(descriptor)

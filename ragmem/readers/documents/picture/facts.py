@@ -5,9 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from lxml import etree
 from PIL import IptcImagePlugin
-
-from ragmem.readers.documents.picture.xmp import read_xmp
 
 _EXIF, _GPS = 0x8769, 0x8825
 _DESCRIPTION, _MAKE, _MODEL, _DATE, _ARTIST, _COPYRIGHT = 0x010E, 0x010F, 0x0110, 0x0132, 0x013B, 0x8298
@@ -75,7 +74,7 @@ def _add_xmp(facts: Facts, image: Any) -> None:
         packet = image.tag_v2.get(700)
     if not packet:
         return
-    for name, values in read_xmp(packet.encode() if isinstance(packet, str) else bytes(packet)).items():
+    for name, values in _read_xmp(packet.encode() if isinstance(packet, str) else bytes(packet)).items():
         for value in values:
             if name == "taken":
                 facts.taken = facts.taken or moment(value)
@@ -167,3 +166,51 @@ def _text(value: object) -> str:
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace").replace("\x00", " ")
     return "" if value is None else str(value).replace("\x00", " ")
+
+
+_NAMES = {
+    "title": "title",
+    "description": "description",
+    "subject": "keywords",
+    "creator": "author",
+    "rights": "rights",
+    "Headline": "headline",
+    "AltTextAccessibility": "alt",
+    "ExtDescrAccessibility": "description",
+    "Location": "place",
+    "City": "place",
+    "Country": "place",
+    "DateTimeOriginal": "taken",
+    "DateCreated": "taken",
+}
+
+
+def _read_xmp(packet: bytes) -> dict[str, list[str]]:
+    """Return the texts of a packet by field, in the first of several languages; empty if it is damaged."""
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
+    try:
+        root = etree.fromstring(packet.strip(b"\x00 \r\n\t"), parser)
+    except (etree.XMLSyntaxError, ValueError):
+        return {}
+    result: dict[str, list[str]] = {}
+    for element in root.iter("{*}Description"):
+        for key, value in element.attrib.items():
+            _add(result, str(key), [str(value)])
+        for child in element:
+            if isinstance(child.tag, str):
+                _add(result, child.tag, _values(child))
+    return result
+
+
+def _add(result: dict[str, list[str]], tag: str, values: list[str]) -> None:
+    name = _NAMES.get(tag.rpartition("}")[2])
+    if name:
+        result.setdefault(name, []).extend(value.strip() for value in values if value.strip())
+
+
+def _values(element: Any) -> list[str]:
+    """Return the items of a list, the first of alternatives (languages), or else the text itself."""
+    items = [str(item.text or "") for item in element.iter("{*}li")]
+    if items and next(element.iter("{*}Alt"), None) is not None:
+        return items[:1]
+    return items or [str(element.text or "")]

@@ -1,19 +1,21 @@
 """PDF: page by page in reading order, with headings, tables, footnotes and captions."""
 
+import io
 import re
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import PurePath
 from typing import Any
 
 from ragmem.readers.documents.formats.pdf.pdf_blocks import Block, blocks_of, join_captions
-from ragmem.readers.documents.formats.pdf.pdf_images import image_lines
 from ragmem.readers.documents.formats.pdf.pdf_lines import Line, lines_of
 from ragmem.readers.documents.formats.pdf.pdf_order import reading_order
 from ragmem.readers.documents.formats.pdf.pdf_scans import is_nonsense, scan_lines
 from ragmem.readers.documents.formats.pdf.pdf_tables import RuledTables
+from ragmem.readers.documents.formats.pdf.pdf_words import Box
 from ragmem.readers.documents.formats.pictures import Pictures
 from ragmem.readers.documents.model import ConvertedDocument, Limits, Part, Picture, RefusedError
 from ragmem.readers.documents.ocr import Ocr, cut_message
@@ -137,7 +139,7 @@ def _page(document: Any, number: int, ruled: RuledTables, pictures: Pictures, oc
             else:
                 lines += scan_lines(page, lines, ocr, limits)
         if limits.described:
-            lines += image_lines(page, pictures)
+            lines += _image_lines(page, pictures)
         is_blank = not any(True for _ in page.get_objects(max_depth=1))
         return _Page(number + 1, lines, tables, pictures.take(), is_blank)
     finally:
@@ -270,3 +272,24 @@ def _moment(told: str) -> str:
     year, month, day, hour, minute, second, sign, hours, minutes = found.groups()
     zone = f"{sign}{hours}:{minutes or '00'}" if sign else "+00:00"
     return f"{year}-{month or '01'}-{day or '01'}T{hour or '00'}:{minute or '00'}:{second or '00'}{zone}"
+
+
+_IMAGES = 50  # of a page
+
+
+def _image_lines(page: Any, pictures: Pictures) -> list[Line]:
+    """Return a line for each picture of a page that a model describes, at its position."""
+    import pypdfium2.raw as pdfium  # type: ignore[import-untyped]
+
+    lines = []
+    height = page.get_height()
+    for item in islice(page.get_objects(filter=[pdfium.FPDF_PAGEOBJ_IMAGE], max_depth=3), _IMAGES):
+        width, depth = item.get_px_size()
+        if width * depth > pictures.limits.pixels:
+            continue
+        packed = io.BytesIO()
+        item.get_bitmap().to_pil().convert("RGB").save(packed, "PNG")
+        if mark := pictures.describe(packed.getvalue()):
+            left, bottom, right, top = item.get_bounds()
+            lines.append(Line(mark, Box(left, height - top, right, height - bottom), 0.0, is_table=True))
+    return lines

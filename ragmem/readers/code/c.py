@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from ragmem.domain.code.code import SymbolKind
-from ragmem.readers.code.syntax import Import, Syntax, path_namespace
+from ragmem.readers.code.syntax import Import, Syntax, path_namespace, read_query
 
 _POINTED = """
 (function_definition (storage_class_specifier)? @storage declarator: {declarator}) @function
@@ -16,64 +16,9 @@ _DECLARATORS = (
 )
 _REFERENCE = "(reference_declarator {function})"
 
-_COMMON = """
-(comment) @comment
-(struct_specifier name: (type_identifier) @name body: (_)) @class
-(union_specifier name: (type_identifier) @name body: (_)) @class
-(enum_specifier name: (type_identifier) @name body: (_)) @class
-(type_definition type: (_ !name body: (_)) declarator: (type_identifier) @name) @class
-(preproc_def name: (identifier) @name value: (_)) @constant
-(preproc_function_def name: (identifier) @name) @function
-(declaration (storage_class_specifier)? @storage (type_qualifier) @_how
-  declarator: (init_declarator declarator: (identifier) @name)
-  (#match? @_how "const")) @constant
+_COMMON = read_query("c")
 
-(field_declaration type: (_) @type declarator: [(field_identifier) @field
-  (pointer_declarator declarator: (field_identifier) @field)])
-(parameter_declaration type: (_) @type declarator: [(identifier) @variable
-  (pointer_declarator declarator: (identifier) @variable)])
-(declaration type: (_) @type declarator: [(identifier) @variable
-  (pointer_declarator declarator: (identifier) @variable)])
-(declaration type: (_) @type declarator: (init_declarator declarator: [(identifier) @variable
-  (pointer_declarator declarator: (identifier) @variable)] value: (_) @value))
-
-(call_expression function: (identifier) @callee) @call
-(call_expression function: (field_expression argument: (_) @receiver field: (field_identifier) @callee)) @call
-(preproc_include) @import
-"""
-
-_CPP = """
-(class_specifier name: [(type_identifier) (template_type)] @name body: (_)) @class
-(struct_specifier name: (template_type) @name body: (_)) @class
-(alias_declaration name: (type_identifier) @name) @class
-(concept_definition name: (identifier) @name) @interface
-(namespace_definition name: (_) @name) @namespace
-(namespace_definition !name) @namespace
-(lambda_expression) @scope
-(field_declaration declarator: (function_declarator declarator: (field_identifier) @name)
-  default_value: (number_literal)) @method
-(function_definition
-  declarator: (function_declarator declarator: (identifier) @_macro
-    parameters: (parameter_list . (parameter_declaration) . (parameter_declaration type: (_) @name) .))
-  (#match? @_macro "^(TEST|TEST_F|TEST_P|TYPED_TEST)$")) @test
-
-(base_class_clause [(type_identifier) (qualified_identifier) (template_type)] @base)
-(field_declaration type: (_) @type declarator: (reference_declarator (field_identifier) @field))
-(parameter_declaration type: (_) @type declarator: (reference_declarator (identifier) @variable))
-(optional_parameter_declaration type: (_) @type declarator: [(identifier) @variable
-  (pointer_declarator declarator: (identifier) @variable) (reference_declarator (identifier) @variable)])
-(declaration type: (_) @type
-  declarator: (init_declarator declarator: (reference_declarator (identifier) @variable) value: (_) @value))
-(for_range_loop type: (_) @type
-  declarator: [(identifier) @variable (reference_declarator (identifier) @variable)])
-
-(call_expression function: (qualified_identifier) @callee) @call
-(call_expression function: (template_function name: (identifier) @callee)) @call
-(call_expression function: (field_expression argument: (_) @receiver
-  field: (template_method name: (field_identifier) @callee))) @call
-(new_expression type: [(type_identifier) (qualified_identifier) (template_type)] @callee) @call
-(using_declaration) @import
-"""
+_CPP = read_query("cpp")
 
 
 def _functions(names: str, declarators: tuple[str, ...]) -> str:

@@ -4,120 +4,12 @@ import re
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-from ragmem.readers.code.syntax import Import, Namespace, Syntax
+from ragmem.readers.code.syntax import Import, Namespace, Syntax, read_query
 
-_COMMON = """
-(comment) @comment
-(function_declaration name: (identifier) @name) @function
-(generator_function_declaration name: (identifier) @name) @function
-(variable_declarator name: (identifier) @name value: [(arrow_function) (function_expression)]) @function
-(variable_declarator name: (identifier) @name value: (class)) @class
-(assignment_expression
-  left: (member_expression object: (_) @_object property: (property_identifier) @name)
-  right: [(arrow_function) (function_expression)]
-  (#match? @_object "^(module\\\\.)?exports$")) @function
-(assignment_expression
-  left: (member_expression
-    object: (member_expression object: (identifier) @owner property: (property_identifier) @_prototype)
-    property: (property_identifier) @name)
-  right: [(arrow_function) (function_expression)]
-  (#eq? @_prototype "prototype")) @method
-(class_body (method_definition name: [(property_identifier) (private_property_identifier)] @name) @method)
-(object (method_definition) @scope)
-(export_statement declaration: (lexical_declaration (variable_declarator
-  name: (identifier) @name
-  value: [(string) (number) (template_string) (true) (false) (object) (array) (new_expression)
-          (call_expression) (unary_expression) (binary_expression)]) @constant))
-(arrow_function) @scope
-(function_expression) @scope
-(call_expression
-  function: [(identifier) @_kind (member_expression object: (identifier) @_kind)]
-  arguments: (arguments . [(string) (template_string)] @name . [(arrow_function) (function_expression)])
-  (#match? @_kind "^(describe|it|test|suite|context|specify|bench)$")) @test
-
-(call_expression function: (identifier) @callee) @call
-(call_expression function: (member_expression object: (_) @receiver
-  property: [(property_identifier) (private_property_identifier)] @callee)) @call
-(new_expression constructor: [(identifier) (member_expression)] @callee) @call
-(arguments (identifier) @callee @passed)
-(arguments (member_expression object: (this) @receiver property: (property_identifier) @callee) @passed)
-(pair value: (identifier) @callee @passed)
-
-(variable_declarator name: (identifier) @variable value: (_)? @value)
-(assignment_expression left: (member_expression object: (this) property: (property_identifier) @field)
-  right: (new_expression) @value)
-
-(import_statement) @import
-(export_statement source: (string)) @import
-(export_statement (export_clause) !source) @import
-(export_statement "default") @import
-(assignment_expression left: (member_expression) @_exports right: [(identifier) (class) (function_expression)]
-  (#eq? @_exports "module.exports")) @import
-(variable_declarator name: [(identifier) (object_pattern)]
-  value: (call_expression function: (identifier) @_require arguments: (arguments . (string)))
-  (#eq? @_require "require")) @import
-(variable_declarator name: [(identifier) (object_pattern)]
-  value: (member_expression
-    object: (call_expression function: (identifier) @_require arguments: (arguments . (string))))
-  (#eq? @_require "require")) @import
-(call_expression function: (identifier) @_require arguments: (arguments . (string))
-  (#eq? @_require "require")) @import
-(call_expression function: (import) arguments: (arguments . (string))) @import
-"""
-
-_JSX = """
-([(jsx_opening_element name: [(identifier) (member_expression)] @callee)
-  (jsx_self_closing_element name: [(identifier) (member_expression)] @callee)] @call
-  (#match? @callee "^[A-Z]|[.]"))
-(jsx_attribute (jsx_expression (identifier) @callee @passed))
-"""
-
-_JAVASCRIPT = (
-    _COMMON
-    + _JSX
-    + """
-(class_declaration name: (identifier) @name) @class
-(class name: (identifier) @name) @class
-(class_heritage [(identifier) (member_expression)] @base)
-(field_definition
-  property: (property_identifier) @name value: [(arrow_function) (function_expression)]) @method
-(field_definition property: (property_identifier) @field value: (new_expression) @value)
-(formal_parameters [(identifier) @variable (assignment_pattern left: (identifier) @variable)])
-(arrow_function parameter: (identifier) @variable)
-"""
-)
-
-_TYPESCRIPT = (
-    _COMMON
-    + """
-(class_declaration name: (type_identifier) @name) @class
-(class name: (type_identifier) @name) @class
-(abstract_class_declaration name: (type_identifier) @name) @class
-(interface_declaration name: (type_identifier) @name) @interface
-(enum_declaration name: (identifier) @name) @class
-(type_alias_declaration name: (type_identifier) @name) @interface
-(function_signature name: (identifier) @name) @function
-(interface_body (method_signature name: (property_identifier) @name) @method)
-(abstract_method_signature name: (property_identifier) @name) @method
-(internal_module name: [(identifier) (nested_identifier)] @name) @module
-(public_field_definition
-  name: (property_identifier) @name value: [(arrow_function) (function_expression)]) @method
-(extends_clause value: [(identifier) (member_expression)] @base)
-(implements_clause [(type_identifier) (nested_type_identifier) (generic_type)] @base)
-(extends_type_clause type: [(type_identifier) (nested_type_identifier) (generic_type)] @base)
-(public_field_definition name: (property_identifier) @field type: (type_annotation (_) @type))
-(public_field_definition name: (property_identifier) @field !type value: (new_expression) @value)
-(required_parameter pattern: (identifier) @variable !type)
-(required_parameter pattern: (identifier) @variable type: (type_annotation (_) @type))
-(optional_parameter pattern: (identifier) @variable type: (type_annotation (_) @type))
-(required_parameter (accessibility_modifier) pattern: (identifier) @field type: (type_annotation (_) @type))
-(variable_declarator name: (identifier) @variable type: (type_annotation (_) @type))
-(arrow_function parameter: (identifier) @variable)
-(function_declaration return_type: (type_annotation (_) @returns))
-(method_definition return_type: (type_annotation (_) @returns))
-(arrow_function return_type: (type_annotation (_) @returns))
-"""
-)
+_COMMON = read_query("ecma")
+_JSX = read_query("jsx")
+_JAVASCRIPT = _COMMON + _JSX + read_query("javascript")
+_TYPESCRIPT = _COMMON + read_query("typescript")
 
 _SOURCE = re.compile(r"""(?:\bfrom|\brequire\s*\(|\bimport\s*\(?)\s*["']([^"']+)["']""")
 _DEFAULT = re.compile(r"import\s+(?:type\s+)?([\w$]+)\s*(?:,|from|=)")

@@ -18,8 +18,17 @@ Names of captures, all found by their position in the file:
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from ragmem.domain.code.code import SymbolKind
+
+QUERIES = Path(__file__).with_name("queries")
+"""Queries of tree-sitter, with the names of captures above."""
+
+
+def read_query(name: str) -> str:
+    """Return the query of a language, or the part of one that several languages share."""
+    return (QUERIES / f"{name}.scm").read_text(encoding="utf-8")
 
 
 @dataclass(frozen=True, slots=True)

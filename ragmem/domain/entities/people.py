@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import pairwise
+from pathlib import Path
 
-from ragmem.domain.entities.given_names import AMBIGUOUS_GIVEN_NAMES, GIVEN_NAMES
 from ragmem.domain.entities.ordinary_words import is_ordinary
 from ragmem.domain.entities.proper_names import Named, is_inside
 from ragmem.domain.text.blocks import BlockType
@@ -23,6 +23,17 @@ from ragmem.patterns import lazy
 
 Cells = Sequence[tuple[int, int]]
 """Spans of cells in a row."""
+
+
+def _names(file: str) -> frozenset[str]:
+    return frozenset(Path(__file__).with_name(file).read_text(encoding="utf-8").split())
+
+
+GIVEN_NAMES = _names("given_names.txt")
+"""Given names, in lower case, that with a capital are hardly anything else."""
+
+AMBIGUOUS_GIVEN_NAMES = _names("ambiguous_given_names.txt")
+"""Given names, in lower case, that are words, places or products too: they need a cue beside them."""
 
 MAX_WORDS = 4
 MAX_ACRONYM = 5

@@ -3,10 +3,14 @@
 import re
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 
 from ragmem.domain.secrets.values import Secret
 from ragmem.domain.secrets.words import words_of
 from ragmem.patterns import lazy
+
+SEED_WORDS = Path(__file__).with_name("seed_words.txt")
+"""The English words of BIP-39, in the standard order."""
 
 MIN_WORDS = 12
 """The shortest phrase of BIP-39; prose has at most ten words of the list in a row."""
@@ -20,9 +24,7 @@ _WORD = lazy(rb"[a-z]+")
 
 @cache
 def _seeds() -> frozenset[bytes]:
-    from ragmem.domain.secrets.seed_words import ENGLISH  # noqa: PLC0415 two thousand words
-
-    return frozenset(word.encode() for word in ENGLISH.split())
+    return frozenset(SEED_WORDS.read_bytes().split())
 
 
 def find_seed_phrases(small: bytes) -> Iterator[Secret]:

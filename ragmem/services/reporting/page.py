@@ -3,6 +3,7 @@
 import base64
 import hashlib
 from collections.abc import Iterator
+from pathlib import Path
 
 from ragmem.charts.model import Plot
 from ragmem.charts.numbers import Cell, table_of
@@ -11,45 +12,7 @@ from ragmem.charts.svg_parts import STYLE, VARIABLES, escape_xml
 from ragmem.charts.ticks import format_count
 from ragmem.services.reporting.report import CHAPTERS, Report
 
-_PAGE_STYLE = """\
-* { box-sizing: border-box }
-body { margin: 0 auto; max-width: 66rem; padding: 1.5rem 1rem 3rem; background: var(--ground);
-  color: var(--ink); font: 1rem/1.5 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif;
-  overflow-wrap: anywhere }
-h1 { font-size: 1.6rem; line-height: 1.25; margin: 0 0 .25rem }
-h2 { font-size: 1.2rem; margin: 2.25rem 0 .75rem; padding-bottom: .25rem;
-  border-bottom: 1px solid var(--rule) }
-h3 { font-size: 1rem; margin: 0 0 .5rem }
-a { color: var(--s0) }
-:focus-visible { outline: 2px solid var(--s0); outline-offset: 2px }
-.made, figcaption, summary { color: var(--faint); font-size: .875rem }
-.made { margin: 0 }
-nav ul { display: flex; flex-wrap: wrap; gap: .25rem 1.25rem; padding: 0; margin: 1rem 0 0; list-style: none }
-.plots { display: grid; gap: 2rem 2.5rem;
-  grid-template-columns: repeat(auto-fit, minmax(min(100%, 25rem), 1fr)) }
-figure { margin: 0; min-width: 0; break-inside: avoid }
-figure svg { display: block; width: 100%; height: auto; max-width: 36rem }
-figcaption { margin: .5rem 0 .25rem; max-width: 36rem }
-summary { cursor: pointer; width: max-content; max-width: 100% }
-.scroll { overflow: auto; max-height: 20rem; max-width: 36rem }
-table { border-collapse: collapse; font-size: .8125rem; font-variant-numeric: tabular-nums;
-  overflow-wrap: normal }
-tbody th { max-width: 16rem; overflow-wrap: anywhere }
-caption { text-align: left; color: var(--faint); padding: .25rem 0 }
-th, td { padding: .15rem .75rem .15rem 0; text-align: left; font-weight: 400;
-  border-bottom: 1px solid var(--rule) }
-thead th { font-weight: 600 }
-.number { text-align: right; white-space: nowrap }
-footer { margin-top: 3rem; padding-top: .75rem; border-top: 1px solid var(--rule); color: var(--faint);
-  font-size: .875rem }
-@media print {
-  body { max-width: none; padding: 0; font-size: 10pt }
-  nav, details { display: none }
-  h2 { break-after: avoid }
-  .plots { grid-template-columns: 1fr 1fr; gap: 1.25rem }
-}
-"""
-
+_PAGE_STYLE = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
 _ALL_STYLE = f"\n{VARIABLES}{STYLE}{_PAGE_STYLE}"
 
 

@@ -7,6 +7,8 @@ cosines moves the floor, so that about the same share of good questions falls be
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, fields, replace
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import orjson
@@ -16,7 +18,6 @@ from ragmem.domain.text.language import is_foreign
 from ragmem.frozen import dataclass
 from ragmem.patterns import lazy
 from ragmem.ports import Embedder, Store
-from ragmem.services.retrieval.calibration_questions import EVERYDAY, QUESTIONS
 from ragmem.services.vectors.cosine_scale import ELSEWHERE, OWN, CosineScale, scale_between
 from ragmem.storage.fulltext.fulltext import search as search_text
 from ragmem.storage.fulltext.terms import LexicalHits
@@ -27,6 +28,12 @@ from ragmem.storage.sql.database import Database
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+QUESTIONS = Path(__file__).with_name("calibration_questions.txt")
+"""A question a line that a store usually has no answer to: their chance hits show how high a score must be."""
+
+EVERYDAY = 50
+"""The first of them are about everyday things, the others about technical ones."""
 
 KEY = "calibration/"
 """Prefix of the model's id in the catalog's table `meta`."""
@@ -148,6 +155,12 @@ def is_glossed(text: str, known: Calibration | None) -> bool:
     return known is not None and is_bundled(known) and is_foreign(text)
 
 
+@cache
+def generic_questions() -> tuple[str, ...]:
+    """Return the questions that a store usually has no answer to."""
+    return tuple(QUESTIONS.read_text(encoding="utf-8").splitlines())
+
+
 class EverydayQuestions:
     """Questions about everyday things as vectors, which are made for the first text."""
 
@@ -159,7 +172,7 @@ class EverydayQuestions:
         """Return the cosine of a text with the nearest of them; raises BackendError if the embedder fails."""
         embedder = self._open_embedder()
         if self._vectors is None:
-            self._vectors = embedder.embed(EVERYDAY, role="document")
+            self._vectors = embedder.embed(generic_questions()[:EVERYDAY], role="document")
         (vector,) = embedder.embed([text], role="query")
         return float((self._vectors @ vector).max())
 
@@ -178,7 +191,7 @@ def calibrate(catalog: Catalog, store: Store, *, model: str, embedder: Embedder 
     scale of the embedder's cosines comes from notes of ours. Raises BackendError if the embedder fails.
     """
     cosines, coverages = [], []
-    for question in QUESTIONS:
+    for question in generic_questions():
         hits = store.search(question, limit=1)
         cosines.append(hits[0].score if hits else 0.0)
         coverages.append(_coverage(search_text(catalog.database, question, limit=_DEPTH)))

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 QUESTIONS = Path(__file__).with_name("calibration_questions.txt")
-"""A question a line that a store usually has no answer to: their chance hits show how high a score must be."""
+"""A question a line that a store usually has no answer to: chance hits show how high a score must be."""
 
 EVERYDAY = 50
 """The first of them are about everyday things, the others about technical ones."""

@@ -101,7 +101,7 @@ def wrap_in_tags(text: str, *, name: str = FRAME_TAG) -> str:
     if any(True for _ in _places(skeleton, _tags_of(name))):
         letters = skeleton.replace(_NOTHING, "")
         number = 0
-        while tag == name or _skeleton_of(tag[len(name) :]) in letters:
+        while tag == name or tag[len(name) :].translate(_SKELETON).replace(_NOTHING, "") in letters:
             tag = f"{name}-{_hash(number, inside)}"
             number += 1
     return f"<{tag}>\n{inside}\n</{tag}>"
@@ -110,10 +110,6 @@ def wrap_in_tags(text: str, *, name: str = FRAME_TAG) -> str:
 def _hash(number: int, text: str) -> str:
     raw = hashlib.sha256(f"{number} {text}".encode("utf-8", "surrogatepass")).digest()
     return base64.b32encode(raw).decode("ascii").lower()[:6]
-
-
-def _skeleton_of(text: str) -> str:
-    return text.translate(_SKELETON).replace(_NOTHING, "")
 
 
 def escape_tags(text: str) -> str:

@@ -4,7 +4,7 @@
 """
 
 import re
-from collections.abc import Container, Sequence
+from collections.abc import Container
 from functools import cache
 
 from ragmem.domain.text.words import words_of
@@ -61,7 +61,7 @@ def needs_hops(question: str) -> bool:
         if (
             this in CLAUSE
             and plain[at - 1] not in PREPOSITIONS
-            and _has_article(plain[max(0, at - NEAR) : at])
+            and any(word.partition("'")[0] in ARTICLES for word in plain[max(0, at - NEAR) : at])
         ):
             return True
         owner, apostrophe, ending = before.partition("'")
@@ -71,10 +71,6 @@ def needs_hops(question: str) -> bool:
             chain += 1
         chain += this in PREPOSITIONS and not (this == "of" and plain[at - 1] in NO_LINK)
     return chain > 1
-
-
-def _has_article(words: Sequence[str]) -> bool:
-    return any(word.partition("'")[0] in ARTICLES for word in words)
 
 
 FIRST_WORDS = frozenset(

@@ -190,7 +190,7 @@ class _Reader:
         joint = self.syntax.member_separator if instance and around.kind in OWNING else self.syntax.separator
         joint = "." if captures.get("static") else joint
         qualified = f"{prefix}{joint}{name}" if prefix else name
-        first = self._first_line(node, captures)
+        first = min(node.start_point.row, captures["name"][0].start_point.row)
         last = node.end_point.row + (1 if node.end_point.column else 0)
         doc = doc_before(first, self.ends, self.lines)
         is_test = (
@@ -206,10 +206,6 @@ class _Reader:
     def _head(self, first: int, captures: "Captures") -> str:
         """Return the lines from the attributes of a definition to its name."""
         return "\n".join(self.lines[self._top(first) : captures["name"][0].start_point.row + 1])
-
-    def _first_line(self, node: "Node", captures: "Captures") -> int:
-        """Return the line (from 0) where a definition begins, or that of its name if it is earlier."""
-        return min(node.start_point.row, captures["name"][0].start_point.row)
 
     def _top(self, line: int) -> int:
         """Return the first line of the attributes above a line."""

@@ -131,7 +131,7 @@ def _limit_document(
                 shown.append(picture)
                 room, most = room - len(picture.data), most - 1
             else:
-                text = _without_mark(text, picture.mark)
+                text = text.replace(f"{picture.mark}\n\n", "").replace(picture.mark, "")
         text = _clean(text).strip()
         cut += max(0, len(text) - left)
         whole, text = text, text[:left].rstrip()
@@ -171,10 +171,6 @@ def _place_part(part: Part, places: Counter[str], redactor: Redactor) -> Part:
         locator = f"{locator}&part={number}" if locator else f"part={number}"
         label = f"{label}, part {number}" if label else f"part {number}"
     return replace(part, locator=locator, label=label)
-
-
-def _without_mark(text: str, mark: str) -> str:
-    return text.replace(f"{mark}\n\n", "").replace(mark, "")
 
 
 def _clean(text: str) -> str:

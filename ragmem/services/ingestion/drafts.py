@@ -219,7 +219,7 @@ def _files(path: Path, *, settings: Settings, home: Path) -> tuple[list[tuple[Pa
         return [(path, source_of_file(path))], []
     discovery = find_in_folder(path, settings=settings, home=home)
     files = readable_files(discovery)
-    skipped = _skip_reason(discovery)
+    skipped = [f"skipped {show(one.path)}: {one.reason}" for one in discovery.skipped if _would_be_read(one)]
     if not files:
         known = f"files that are read: {', '.join(READABLE_SUFFIXES)}"
         raise NotFoundError(
@@ -263,10 +263,6 @@ def _is_note(path: Path) -> bool:
             return b"\0" not in file.read(_BEGINNING)
     except OSError:
         return True  # The reader says why it cannot be read.
-
-
-def _skip_reason(discovery: Discovery) -> list[str]:
-    return [f"skipped {show(one.path)}: {one.reason}" for one in discovery.skipped if _would_be_read(one)]
 
 
 def _would_be_read(one: SkippedPath) -> bool:

@@ -96,7 +96,7 @@ class JsonHooks:
             )
             empty = not after.strip("\ufeff \t\r\n") or read_json(after).value in (
                 {},
-                _empty_document(assistant),
+                {} if assistant.version is None else {hook_insertion.VERSION: assistant.version},
             )
             notes = tuple(
                 f'stays, because somebody wrote it otherwise: "{hook.command}"'
@@ -105,10 +105,6 @@ class JsonHooks:
         except JsonTextError as error:
             raise _json_error(path, error) from error
         return FilePlan(None if empty and old is not None and old.created else after, notes=notes)
-
-
-def _empty_document(assistant: Assistant) -> dict[str, int]:
-    return {} if assistant.version is None else {hook_insertion.VERSION: assistant.version}
 
 
 def _json_error(path: Path, error: JsonTextError) -> ConfigError:

@@ -64,13 +64,8 @@ CREATE INDEX edited_files_by_name ON edited_files (name);
 """
 
 
-def _translate(statement: str) -> str:
-    """Return a statement of SQLite's schema as PostgreSQL's."""
-    return _TYPE.sub(lambda found: _TYPES[found[0]], statement)
-
-
 def _statements(script: str) -> list[str]:
-    return [_translate(statement) for statement in statements_of(script)]
+    return [_TYPE.sub(lambda found: _TYPES[found[0]], statement) for statement in statements_of(script)]
 
 
 def _tables() -> list[str]:

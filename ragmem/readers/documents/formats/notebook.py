@@ -68,7 +68,9 @@ def read(path: str, limits: Limits) -> ConvertedDocument:
         section.pictures += seen.take()
     parts = tuple(_part(section, is_whole=len(sections) == 1) for section in sections if section.texts)
     metadata = _metadata(notebook, language)
-    title = _text((notebook.get("metadata") or {}).get("title")) or _first_title(cells)
+    title = _text((notebook.get("metadata") or {}).get("title")) or next(
+        (heading for heading in map(_heading, cells) if heading), ""
+    )
     return ConvertedDocument(parts, title=title, metadata=metadata, warnings=tuple(warnings))
 
 
@@ -103,10 +105,6 @@ def _heading(cell: Mapping[str, Any]) -> str:
         return ""
     found = _HEADING.search(_FENCE.sub("", _source(cell)))
     return found.group(1) if found else ""
-
-
-def _first_title(cells: list[Mapping[str, Any]]) -> str:
-    return next((heading for heading in map(_heading, cells) if heading), "")
 
 
 def _has_content(section: _Section) -> bool:

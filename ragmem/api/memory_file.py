@@ -10,7 +10,7 @@ from ragmem.domain.model import USER
 from ragmem.errors import UsageError
 from ragmem.readers.git_history import gone_names
 from ragmem.readers.slugs import slug_of
-from ragmem.services.context.refresh import Index, index, size_of_frame
+from ragmem.services.context.refresh import FRAME_LINES, Index, index
 from ragmem.services.context.refresh_file import MEMORY_FILE, RefreshPlan, plan, write
 from ragmem.services.ingestion.scope import project_at
 
@@ -67,7 +67,7 @@ class MemoryFile:
                 home.catalog,
                 project=known or USER,
                 policy=home.settings.lifecycle.policy,
-                room=max(0, room - size_of_frame()),
+                room=max(0, room - FRAME_LINES),
                 said=said,
                 without=without,
                 gone=partial(gone_names, roots[0]) if roots else None,

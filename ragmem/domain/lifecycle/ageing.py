@@ -109,11 +109,9 @@ def protection_of(entry: Entry, policy: LifecyclePolicy) -> tuple[str, str]:
     return next(((rule, reason) for holds, rule, reason in rules if holds), ("", ""))
 
 
-def decide_entry(
-    entry: Entry, newer: int, connections: int, policy: LifecyclePolicy, *, last: bool = False
-) -> Decision:
+def decide_entry(entry: Entry, newer: int, connections: int, policy: LifecyclePolicy) -> Decision:
     """Return the decision for one memory, given the number of newer ones and of connections; see `age`."""
-    standing_so = _decide_without_text(entry, newer, connections, policy, last=last)
+    standing_so = _decide_without_text(entry, newer, connections, policy, last=False)
     return standing_so or _decide_alone(entry, newer, policy, noise=judged_noise(_place(entry)))
 
 

@@ -19,19 +19,19 @@ _MODULES = {"typescript": "javascript", "cpp": "c"}
 """Languages in the module of another one; each other language has a module of its name."""
 
 
-def read_code(path: str, text: str, *, language: str | None = None) -> ParsedFile:
+def read_code(path: str, text: str) -> ParsedFile:
     """Return the definitions and references of a file; `path` is relative to the repository, with slashes.
 
     Never raises for the content of a file: `problem` says what was not read, and only the module of a file
     that is too large, minified or generated is returned. Raises SourceError for an unknown language, and for
     one whose grammar is not installed.
     """
-    name = language or language_of(path)
-    if name is None or name not in {*LANGUAGES, *OTHER_LANGUAGES}:
+    name = language_of(path)
+    if name is None:
         raise SourceError(
             f'"{path}" is in no language that can be read', hint=f"languages: {', '.join(LANGUAGES)}"
         )
-    if language is None and posixpath.basename(path) in MANIFESTS:
+    if posixpath.basename(path) in MANIFESTS:
         return read_manifest(path, text, name)
     if problem := _refusal(path, text):
         return unread(path, text, name, problem)

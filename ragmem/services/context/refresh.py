@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -339,9 +339,8 @@ def render(found: Index) -> list[str]:
     return lines[:-1]
 
 
-def size_of_frame(groups: Iterable[Group] = GROUPS) -> int:
-    """Return the number of other lines: marks, head, and the heading of each group."""
-    return 2 + 4 + 3 * len(list(groups))
+FRAME_LINES = 2 + 4 + 3 * len(GROUPS)
+"""The number of other lines: marks, head, and the heading of each group."""
 
 
 def _render_line(line: Line) -> str:

@@ -241,13 +241,13 @@ def rule_reason(text: str, title: str, question: str) -> str:
 
 
 def rules_for(
-    catalog: Catalog, moment: "Moment", *, projects: Sequence[str] | None, limit: int = MOST_RULES
+    catalog: Catalog, moment: "Moment", *, projects: Sequence[str] | None
 ) -> list[tuple[Rule, str]]:
     """Return the rules that apply to a moment, each with the reason: one of each memory, the latest first."""
     found: dict[str, tuple[Rule, str]] = {}
     for rule in catalog.rules.of(projects) if moment else ():
         if rule.memory_id not in found and (reason := rule.scope.reason(moment)):
             found[rule.memory_id] = rule, reason
-            if len(found) == limit:
+            if len(found) == MOST_RULES:
                 break
     return list(found.values())

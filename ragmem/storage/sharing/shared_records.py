@@ -135,12 +135,12 @@ class SharedRecords:
             yield from map(_record, rows)
             last = rows[-1][1]
 
-    def of_member(self, project: str, member: str, *, kind: str = MEMORY) -> list[SharedRecord]:
-        """Return the records of a kind of a member, in the order of their ids."""
+    def of_member(self, project: str, member: str) -> list[SharedRecord]:
+        """Return the memories of a member, in the order of their ids."""
         rows = self._select(
             f"SELECT {_SELECT} FROM shared_records r WHERE r.project = ? AND r.member = ? AND r.kind = ?"
             " ORDER BY r.id",
-            (project, member, kind),
+            (project, member, MEMORY),
         )
         return [_record(row) for row in rows]
 

@@ -4,7 +4,7 @@ import os
 import sys
 
 from ragmem import __version__
-from ragmem.errors import EXIT_BUG, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, RagmemError
+from ragmem.errors import EXIT_BUG, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, RagmemError, os_reason
 
 # typing.TYPE_CHECKING without importing typing or collections, which a write to the inbox does not need.
 TYPE_CHECKING = False
@@ -119,7 +119,7 @@ def _refusal(error: OSError) -> tuple[str, str]:
         return "the working folder no longer exists", "go to one that does, then run it again"
     where = f' "{error.filename}"' if error.filename else ""
     return (
-        f"the system refused{where}: {(error.strerror or str(error)).lower()}",
+        f"the system refused{where}: {os_reason(error)}",
         "check free space and permissions, or set RAGMEM_HOME to another folder",
     )
 

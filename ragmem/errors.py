@@ -97,3 +97,24 @@ class StoreDamagedError(RagmemError):
     """The database cannot be read, or was written by a newer ragmem (exit code 6)."""
 
     exit_code = EXIT_DAMAGED
+
+
+def os_reason(error: OSError) -> str:
+    """Return why the operating system refused, in lower case."""
+    return (error.strerror or str(error)).lower()
+
+
+class os_errors_as:  # noqa: N801 - it reads like `suppress`
+    """A block whose OSError becomes an error of ragmem: `cannot write "a": no space left on device`."""
+
+    def __init__(self, error: type[RagmemError], action: str, *, hint: str = "") -> None:
+        self._error = error
+        self._action = action
+        self._hint = hint
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _kind: object, error: object, _trace: object) -> None:
+        if isinstance(error, OSError):
+            raise self._error(f"cannot {self._action}: {os_reason(error)}", hint=self._hint) from error

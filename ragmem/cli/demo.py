@@ -13,7 +13,7 @@ import typer
 from ragmem.cli.app import run_command_line
 from ragmem.cli.common import bold, say
 from ragmem.config.places import HOME_VARIABLE, find_default
-from ragmem.errors import EXIT_OK, RagmemError, StorageError, UsageError
+from ragmem.errors import EXIT_OK, RagmemError, StorageError, UsageError, os_reason
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 
@@ -70,7 +70,7 @@ def _new_folder(folder: Path) -> Path:
     except FileExistsError as error:
         raise UsageError(f'"{folder}" is a file', hint="name a new folder") from error
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
+        reason = os_reason(error)
         raise StorageError(f'cannot write "{folder}": {reason}', hint="name another folder") from error
     return folder.resolve()
 

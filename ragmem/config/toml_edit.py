@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ragmem.config.documents import Key, read_document
-from ragmem.errors import ConfigError, StorageError
+from ragmem.errors import ConfigError, StorageError, os_reason
 
 Values = Mapping[str, Mapping[str, str | int | float | bool | None]]
 """Table -> key -> new value; None removes the key."""
@@ -90,7 +90,7 @@ def write(change: Change) -> None:
         Path(draft).replace(place)
     except OSError as error:
         raise StorageError(
-            f'cannot write "{change.path}": {(error.strerror or str(error)).lower()}',
+            f'cannot write "{change.path}": {os_reason(error)}',
             hint="check free space and permissions",
         ) from error
     finally:

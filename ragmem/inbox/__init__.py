@@ -6,7 +6,7 @@ Import only modules that load fast: the whole process has less than 50 ms.
 import os
 import sys
 
-from ragmem.errors import StorageError, UsageError
+from ragmem.errors import StorageError, UsageError, os_reason
 
 # The implementation that hashlib uses without OpenSSL, which takes 5 ms to load: a fifth of what a write may
 # cost beyond Python itself. Python 3.12 renamed it, and a build may lack it.
@@ -239,7 +239,7 @@ def keep(data: "str | os.PathLike[str]", sealed: SealedWrite) -> Receipt:
     try:
         new = make_durable(folder, name, sealed.whole, sealed.at_ns)
     except OSError as error:
-        problem = (error.strerror or str(error)).lower()
+        problem = os_reason(error)
         if os.path.lexists(os.path.join(folder, name)):
             raise StorageError(
                 f'cannot sync "{folder}": {problem}; the text is kept there, and a power cut could lose it',

@@ -15,7 +15,7 @@ from typing import Any
 import uvicorn
 from fastapi import FastAPI
 
-from ragmem.errors import EXIT_INTERRUPTED, RagmemError
+from ragmem.errors import EXIT_INTERRUPTED, RagmemError, os_reason
 from ragmem.server.http.log import Handler, Log
 from ragmem.server.security.connections import ACCEPTED_AT_ONCE, QUEUE, Limits, protocol_within
 from ragmem.server.security.origin import is_loopback
@@ -49,7 +49,7 @@ def bind(host: str, port: int, *, remote: bool = False) -> socket.socket:
     except OSError as error:
         listening.close()
         raise RagmemError(
-            f"cannot listen on {place(host, port)}: {(error.strerror or str(error)).lower()}",
+            f"cannot listen on {place(host, port)}: {os_reason(error)}",
             hint="is another `ragmem serve` running? choose a port with --port; 0 takes a free one",
         ) from error
     return listening

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, BinaryIO, cast
 
-from ragmem.errors import RagmemError, SourceError
+from ragmem.errors import RagmemError, SourceError, os_errors_as
 from ragmem.readers.files import show
 from ragmem.readers.foreign.entries import LeftOut
 from ragmem.readers.foreign.json_items import records_of
@@ -61,13 +61,8 @@ def _files(path: Path, tool: str) -> Iterator[tuple[str, BinaryIO]]:
         if not files:
             raise _missing_error(path, tool)
     for one in files[:MAX_DOCUMENTS]:
-        try:
+        with os_errors_as(SourceError, f'read "{show(one)}"', hint="check its permissions"):
             file = one.open("rb")
-        except OSError as error:
-            raise SourceError(
-                f'cannot read "{show(one)}": {(error.strerror or str(error)).lower()}',
-                hint="check its permissions",
-            ) from error
         with file:
             yield show(one), file
 

@@ -8,7 +8,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from ragmem.errors import NotFoundError, SourceError
+from ragmem.errors import NotFoundError, SourceError, os_errors_as, os_reason
 from ragmem.readers.files import show
 
 SQLITE = b"SQLite format 3\0"
@@ -129,7 +129,7 @@ def unchanging_copy(path: Path) -> Iterator[Path]:
                 continue
             except OSError as error:
                 raise SourceError(
-                    f'cannot copy "{show(path)}": {(error.strerror or str(error)).lower()}',
+                    f'cannot copy "{show(path)}": {os_reason(error)}',
                     hint="close the program that writes it, or set TMPDIR to a folder with more space",
                 ) from error
             if _state(path, log) == before:
@@ -159,13 +159,8 @@ def _head(path: Path) -> bytes:
 def _require_database(path: Path) -> None:
     if not path.exists():
         raise NotFoundError(f'there is no file "{show(path)}"', hint="give the path of the tool's store")
-    try:
+    with os_errors_as(SourceError, f'read "{show(path)}"', hint="check its permissions"):
         head = _head(path)
-    except OSError as error:
-        raise SourceError(
-            f'cannot read "{show(path)}": {(error.strerror or str(error)).lower()}',
-            hint="check its permissions",
-        ) from error
     if head != SQLITE:
         what = "it is empty" if not head else "it is no SQLite database"
         raise SourceError(f'cannot import "{show(path)}": {what}', hint=_NO_STORE)

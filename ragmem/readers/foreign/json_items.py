@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from ragmem.errors import SourceError
+from ragmem.errors import SourceError, os_errors_as
 from ragmem.readers.files import show
 from ragmem.readers.foreign.entries import LeftOut, json_of
 
@@ -129,14 +129,11 @@ def open_items(
     path: Path, is_wanted: Test, *, keys: Collection[str] = (), left_out: LeftOut
 ) -> Iterator[Mapping[str, Any]]:
     """Yield the records of a JSON file; raises SourceError, also for a file that cannot be read."""
-    try:
-        with path.open("rb") as file:
-            yield from records_of(file, show(path), is_wanted, keys=keys, left_out=left_out)
-    except OSError as error:
-        raise SourceError(
-            f'cannot read "{show(path)}": {(error.strerror or str(error)).lower()}',
-            hint="check its permissions",
-        ) from error
+    with (
+        os_errors_as(SourceError, f'read "{show(path)}"', hint="check its permissions"),
+        path.open("rb") as file,
+    ):
+        yield from records_of(file, show(path), is_wanted, keys=keys, left_out=left_out)
 
 
 def records_of(

@@ -8,7 +8,7 @@ from typing import Any
 
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.domain.sessions.transcript import Exchange
-from ragmem.errors import SourceError
+from ragmem.errors import SourceError, os_errors_as
 from ragmem.readers.files import show
 from ragmem.readers.foreign.databases import damage_error, has_tables, open_database, unchanging_copy
 from ragmem.readers.foreign.entries import Entry, LeftOut, Talk, mapping_of, name_of, time_of
@@ -106,16 +106,11 @@ def _is_plain(key: str) -> bool:
 
 
 def _record(path: Path, left_out: LeftOut) -> Mapping[str, Any]:
-    try:
+    with os_errors_as(SourceError, f'read "{show(path)}"', hint="check its permissions"):
         if path.is_symlink() or not path.is_file() or path.stat().st_size > MAX_RECORD:
             left_out["file that is too large or no regular file"] += 1
             return {}
         return mapping_of(path.read_bytes())
-    except OSError as error:
-        raise SourceError(
-            f'cannot read "{show(path)}": {(error.strerror or str(error)).lower()}',
-            hint="check its permissions",
-        ) from error
 
 
 def _storage(path: Path) -> Path | None:

@@ -10,6 +10,7 @@ import orjson
 
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.domain.sessions.transcript import Exchange
+from ragmem.errors import os_reason
 from ragmem.frozen import dataclass
 from ragmem.readers.files import ReadError, Reason
 from ragmem.readers.transcripts.detection import ASSISTANTS, EXPORTS, assistant_of, find_session_format
@@ -90,7 +91,7 @@ def read(
                 yield from _closed_steps(builder)
                 position = builder.position = after
     except OSError as error:
-        problem = (error.strerror or str(error)).lower()
+        problem = os_reason(error)
         raise ReadError(path, Reason.UNREADABLE, problem, hint="check its permissions") from error
     yield _step(builder.rest(ended=ended), builder, position)
 

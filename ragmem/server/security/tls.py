@@ -4,7 +4,7 @@ import ssl
 import stat
 from pathlib import Path
 
-from ragmem.errors import ConfigError, UsageError
+from ragmem.errors import ConfigError, UsageError, os_errors_as
 
 HANDSHAKE_S = 10.0
 """Seconds that a client has to agree on the encryption."""
@@ -25,15 +25,10 @@ def server_context(cert: Path, key: Path) -> ssl.SSLContext:
     or that everybody on this machine can read.
     """
     for path, what in ((cert, "certificate"), (key, "private key")):
-        try:
+        with os_errors_as(ConfigError, f'read the {what} "{path}"', hint="--cert and --key name PEM files"):
             mode = path.stat().st_mode
             with path.open("rb"):
                 pass
-        except OSError as error:
-            reason = (error.strerror or str(error)).lower()
-            raise ConfigError(
-                f'cannot read the {what} "{path}": {reason}', hint="--cert and --key name PEM files"
-            ) from error
     if stat.S_IMODE(mode) & 0o007:
         raise ConfigError(f'everybody can read the private key "{key}"', hint=f'chmod 600 "{key}"')
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ragmem.domain.injection.memory_block import InvalidMarksError, find_block, outside, with_block
-from ragmem.errors import StorageError, UsageError
+from ragmem.errors import StorageError, UsageError, os_errors_as
 from ragmem.services.context.refresh import Index, render
 from ragmem.services.processes.atomic_write import sync
 
@@ -101,15 +101,10 @@ def write(planned: RefreshPlan, again: Callable[[], RefreshPlan]) -> RefreshPlan
         if not planned.changed:
             return planned
         place = planned.path.resolve()
-        try:
+        with os_errors_as(StorageError, f'write "{planned.path}"', hint="check free space and permissions"):
             place.parent.mkdir(parents=True, exist_ok=True)
             if _replace(place, planned):
                 return planned
-        except OSError as error:
-            raise StorageError(
-                f'cannot write "{planned.path}": {(error.strerror or str(error)).lower()}',
-                hint="check free space and permissions",
-            ) from error
         planned = again()
     raise StorageError(
         f'"{planned.path}" is being written by another program', hint="run it again when that is done"
@@ -142,17 +137,13 @@ def _umask() -> int:
 
 
 def _is_there(path: Path) -> bool:
-    try:
+    with os_errors_as(StorageError, f'read "{path}"', hint="give another path"):
         return path.exists()
-    except OSError as error:
-        raise StorageError(
-            f'cannot read "{path}": {(error.strerror or str(error)).lower()}', hint="give another path"
-        ) from error
 
 
 def _read(path: Path) -> str:
     """Return a file's text with its line ends; invalid UTF-8 bytes survive a round trip."""
-    try:
+    with os_errors_as(StorageError, f'read "{path}"', hint="check its permissions"):
         if not path.is_file():
             raise UsageError(f'"{path}" is not a regular file', hint="give the path of a Markdown file")
         if path.stat().st_size > MAX_BYTES:
@@ -160,10 +151,6 @@ def _read(path: Path) -> str:
                 f'"{path}" is larger than {MAX_BYTES // 1024 // 1024} MB', hint="give a memory file"
             )
         data = path.read_bytes()
-    except OSError as error:
-        raise StorageError(
-            f'cannot read "{path}": {(error.strerror or str(error)).lower()}', hint="check its permissions"
-        ) from error
     if b"\0" in data:
         raise UsageError(f'"{path}" is not a text file', hint="give the path of a Markdown file in UTF-8")
     return data.decode("utf-8", "surrogateescape")

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 
+from ragmem.errors import os_reason
 from ragmem.hooks import spool
 from ragmem.hooks.breaker import REST_S, Breaker
 from ragmem.hooks.log import MOST_BYTES, NAME
@@ -84,7 +85,7 @@ def check_events(patient: DoctorContext) -> Iterator[Check]:
     try:
         aside, waiting = spool.list_aside(data), spool.list_events(data)
     except OSError as error:
-        detail = f'"{spool.folder(data)}" cannot be read: {(error.strerror or str(error)).lower()}'
+        detail = f'"{spool.folder(data)}" cannot be read: {os_reason(error)}'
         yield Check(_EVENTS, "failed", detail, "it must be a folder of yours: move away what is there")
         return
     has_findings = bool(aside or waiting)

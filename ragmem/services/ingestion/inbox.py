@@ -15,7 +15,7 @@ from pathlib import Path
 from ragmem.config.settings import Settings
 from ragmem.domain.model import Draft, Memory, State, Tier
 from ragmem.domain.model.lifecycle import PROTECTED_TYPES, entry_type
-from ragmem.errors import SourceError, StorageError, StoreBusyError
+from ragmem.errors import SourceError, StorageError, StoreBusyError, os_errors_as
 from ragmem.inbox import inbox_folder, reader, set_aside
 from ragmem.readers.commit_dates import SECONDS, CommitDates
 from ragmem.readers.failures import failure
@@ -241,14 +241,12 @@ class _Drain:
         self.result.ids += ids
         self.result.duplicates += doubled
         for item in present:
-            try:
+            with os_errors_as(
+                StorageError,
+                f'remove "{item.path}", which is stored already',
+                hint=f'make "{item.path.parent}" writable',
+            ):
                 item.path.unlink(missing_ok=True)
-            except OSError as error:
-                reason = (error.strerror or str(error)).lower()
-                raise StorageError(
-                    f'cannot remove "{item.path}", which is stored already: {reason}',
-                    hint=f'make "{item.path.parent}" writable',
-                ) from error
 
 
 def _classify(draft: Draft, settings: Settings, *, now: datetime) -> ClassifiedMemory:

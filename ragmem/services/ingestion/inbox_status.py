@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ragmem.errors import SourceError, StorageError
+from ragmem.errors import SourceError, StorageError, os_errors_as, os_reason
 from ragmem.frozen import dataclass
 from ragmem.inbox import ASIDE, inbox_folder, reader
 from ragmem.services.ingestion.inbox_drafts import draft_of_write
@@ -35,13 +35,10 @@ def inbox_status(data: Path) -> InboxStatus:
 
 def list_writes(folder: Path) -> list[str]:
     """Return the names of the waiting files, oldest first; raises StorageError."""
-    try:
+    with os_errors_as(
+        StorageError, f'read "{folder}"', hint="it must be a folder of yours: move away what is there"
+    ):
         return reader.list_writes(str(folder))
-    except OSError as error:
-        raise StorageError(
-            f'cannot read "{folder}": {(error.strerror or str(error)).lower()}',
-            hint="it must be a folder of yours: move away what is there",
-        ) from error
 
 
 def _problem(path: Path) -> str:
@@ -50,5 +47,5 @@ def _problem(path: Path) -> str:
     except SourceError as error:
         return str(error)
     except OSError as error:
-        return (error.strerror or str(error)).lower()
+        return os_reason(error)
     return "it can be read: move it back into the folder above"

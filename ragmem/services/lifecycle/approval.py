@@ -15,7 +15,7 @@ from ragmem.domain.model.lifecycle import Approval
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.domain.sessions.transcript import SOURCE
 from ragmem.domain.sessions.workflows import CommandLog, find_workflows, sequences, skill_text
-from ragmem.errors import ConflictError, NotFoundError, StorageError, UsageError
+from ragmem.errors import ConflictError, NotFoundError, StorageError, UsageError, os_errors_as
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.lifecycle.approvals import SkillDraft
 from ragmem.storage.memories.memories import MIN_PREFIX
@@ -223,17 +223,13 @@ def _has_text(path: Path, text: str) -> bool:
 def _write(draft: SkillDraft, folder: Path) -> Path:
     """Write the file of a draft and return its path; one that a killed call has written stays."""
     path = folder / draft.name / FILE
-    try:
+    with os_errors_as(StorageError, f'write "{path}"', hint="give a folder by --to"):
         path.parent.mkdir(parents=True, exist_ok=True)
         if not _has_text(path, draft.content):
             with path.open("x", encoding="utf-8") as file:
                 file.write(draft.content)
                 file.flush()
                 os.fsync(file.fileno())
-    except OSError as error:
-        raise StorageError(
-            f'cannot write "{path}": {(error.strerror or str(error)).lower()}', hint="give a folder by --to"
-        ) from error
     return path
 
 

@@ -7,7 +7,7 @@ import sys
 import time
 from pathlib import Path
 
-from ragmem.errors import StorageError, StoreBusyError
+from ragmem.errors import StorageError, StoreBusyError, os_errors_as
 from ragmem.services.models.reembed import reembedding_pid
 
 LOG_NAME = "models.log"
@@ -30,15 +30,10 @@ def start(home: Path, log: Path) -> int:
     Returns when it works in the home, so that a later change of the model can end it, or when it has ended.
     Raises StorageError if the log cannot be written.
     """
-    try:
+    with os_errors_as(StorageError, f'write "{log}"', hint="or make the vectors here: ragmem models resume"):
         log.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         anew = log.exists() and log.stat().st_size > MOST_LOG_BYTES
         descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | (os.O_TRUNC if anew else os.O_APPEND), 0o600)
-    except OSError as error:
-        raise StorageError(
-            f'cannot write "{log}": {(error.strerror or str(error)).lower()}',
-            hint="or make the vectors here: ragmem models resume",
-        ) from error
     with open(descriptor, "ab") as file:  # noqa: PTH123 - it is open already
         process = subprocess.Popen(  # noqa: S603 - ourselves
             # -P: never import from the current folder, which may belong to anybody.

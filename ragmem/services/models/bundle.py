@@ -11,7 +11,7 @@ from ragmem.config.hub import MODELS, SEPARATOR, find_model, folder_of, subfolde
 from ragmem.config.secrets import mask_password, mask_secrets
 from ragmem.config.settings import Settings
 from ragmem.domain.secrets.redaction import Redactor
-from ragmem.errors import NotFoundError, StorageError, UsageError
+from ragmem.errors import NotFoundError, StorageError, UsageError, os_errors_as
 from ragmem.services.models import bundle_wheels
 from ragmem.services.models.bundle_archive import (
     INSTALLER,
@@ -118,33 +118,30 @@ def build(decided: Plan, target: Path, *, force: bool) -> Bundle:
     """Collect the wheels and write the archive atomically; an existing file only with `force`."""
     packed = is_compressed(target)
     place = place_for(target, force=force)
-    try:
-        with workspace(place.parent) as desk:
-            files = dict(decided.files)
-            version, wheels = bundle_wheels.own_version(), decided.wheels
-            if wheels is not None:
-                version = bundle_wheels.collect(wheels, desk / "wheels")
-                files |= {f"wheels/{path.name}": path for path in (desk / "wheels").glob("*.whl")}
-                extras = f"[{','.join(wheels.extras)}]" if wheels.extras else ""
-                files["requirements.txt"] = f"{PACKAGE}{extras}=={version}\n".encode()
-                files["python-version"] = f"{wheels.for_python}\n".encode()
-            files[INSTALLER] = INSTALL
-            files["README.txt"] = _readme(decided, version).encode()
-            manifest = Manifest(
-                ragmem=version,
-                python=wheels.for_python if wheels else "",
-                platform=wheels.for_platform if wheels else "",
-                extras=wheels.extras if wheels else (),
-                models=tuple(decided.models),
-                files=tuple(part_of(name, files[name]) for name in sorted(files)),
-            )
-            with new_file(target, force=force) as file:
-                write(file, manifest, files, packed=packed)
-    except OSError as error:
-        raise StorageError(
-            f'cannot make "{target}": {(error.strerror or str(error)).lower()}',
-            hint="check free space and permissions",
-        ) from error
+    with (
+        os_errors_as(StorageError, f'make "{target}"', hint="check free space and permissions"),
+        workspace(place.parent) as desk,
+    ):
+        files = dict(decided.files)
+        version, wheels = bundle_wheels.own_version(), decided.wheels
+        if wheels is not None:
+            version = bundle_wheels.collect(wheels, desk / "wheels")
+            files |= {f"wheels/{path.name}": path for path in (desk / "wheels").glob("*.whl")}
+            extras = f"[{','.join(wheels.extras)}]" if wheels.extras else ""
+            files["requirements.txt"] = f"{PACKAGE}{extras}=={version}\n".encode()
+            files["python-version"] = f"{wheels.for_python}\n".encode()
+        files[INSTALLER] = INSTALL
+        files["README.txt"] = _readme(decided, version).encode()
+        manifest = Manifest(
+            ragmem=version,
+            python=wheels.for_python if wheels else "",
+            platform=wheels.for_platform if wheels else "",
+            extras=wheels.extras if wheels else (),
+            models=tuple(decided.models),
+            files=tuple(part_of(name, files[name]) for name in sorted(files)),
+        )
+        with new_file(target, force=force) as file:
+            write(file, manifest, files, packed=packed)
     with place.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     return Bundle(place, place.stat().st_size, digest, manifest)

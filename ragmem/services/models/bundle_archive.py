@@ -16,7 +16,7 @@ from typing import IO, Any, cast
 
 import orjson
 
-from ragmem.errors import RagmemError, UsageError
+from ragmem.errors import RagmemError, UsageError, os_reason
 from ragmem.services.transfer.backup_file import Part
 
 FORMAT = "ragmem bundle"
@@ -182,9 +182,7 @@ def _members(path: Path) -> "Iterator[Iterator[tuple[tarfile.TarInfo, IO[bytes]]
     except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise _damaged_error(path, str(error).lower() or "it breaks off") from error
     except OSError as error:
-        raise UsageError(
-            f'cannot read "{path}": {(error.strerror or str(error)).lower()}', hint="name a bundle's file"
-        ) from error
+        raise UsageError(f'cannot read "{path}": {os_reason(error)}', hint="name a bundle's file") from error
 
 
 def _manifest(path: Path, members: "Iterator[tuple[tarfile.TarInfo, IO[bytes]]]") -> Manifest:

@@ -13,7 +13,7 @@ from datetime import datetime
 from pathlib import Path
 
 from ragmem.config.hub import MODELS, SEPARATOR, folder_of
-from ragmem.errors import NotFoundError, RagmemError, StorageError, StoreBusyError, UsageError
+from ragmem.errors import NotFoundError, RagmemError, StorageError, StoreBusyError, UsageError, os_errors_as
 from ragmem.services.models.hub import DEFAULT_ENDPOINT, Hub, HubFile, HubModel, is_onnx
 from ragmem.services.models.local_models import TOKENIZER
 from ragmem.services.processes.atomic_write import sync
@@ -211,24 +211,25 @@ def _new_folder(fetching: PullPlan, origin: str, *, now: datetime) -> Iterator[P
     """Give the folder for the files of a model, which is installed at the end of the block."""
     model, folder = fetching.model, fetching.folder
     partial = _partial(folder)
-    try:
-        with _lock(partial, model):
-            yield partial
-            receipt = {
-                "name": model.name,
-                "revision": model.revision,
-                "licence": model.licence,
-                "from": origin,
-                "pulled_at": now.isoformat(),
-            }
-            (partial / RECEIPT).write_text(json.dumps(receipt, indent=2) + "\n", encoding="utf-8")
-            sync(partial)
-            _install(partial, folder)
-    except OSError as error:
-        raise StorageError(
-            f'cannot write "{folder}": {(error.strerror or str(error)).lower()}',
+    with (
+        os_errors_as(
+            StorageError,
+            f'write "{folder}"',
             hint="check free space and permissions, then run the same command again",
-        ) from error
+        ),
+        _lock(partial, model),
+    ):
+        yield partial
+        receipt = {
+            "name": model.name,
+            "revision": model.revision,
+            "licence": model.licence,
+            "from": origin,
+            "pulled_at": now.isoformat(),
+        }
+        (partial / RECEIPT).write_text(json.dumps(receipt, indent=2) + "\n", encoding="utf-8")
+        sync(partial)
+        _install(partial, folder)
 
 
 def removable_folders(data: Path, name: str) -> list[Path]:
@@ -248,15 +249,10 @@ def remove(folders: Iterable[Path]) -> None:
     for folder in folders:
         # Renamed first, so that no half-deleted model is visible.
         gone = folder.with_name(_PREVIOUS + folder.name)
-        try:
+        with os_errors_as(StorageError, f'remove "{folder}"', hint="check its permissions"):
             shutil.rmtree(gone, ignore_errors=True)
             folder.rename(gone)
             shutil.rmtree(gone)
-        except OSError as error:
-            raise StorageError(
-                f'cannot remove "{folder}": {(error.strerror or str(error)).lower()}',
-                hint="check its permissions",
-            ) from error
 
 
 def folder_bytes(folder: Path) -> int:

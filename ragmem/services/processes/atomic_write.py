@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from ragmem.errors import StorageError, UsageError
+from ragmem.errors import StorageError, UsageError, os_errors_as
 from ragmem.services.processes.workspace import workspace
 
 
@@ -32,21 +32,18 @@ def new_file(path: Path, *, force: bool = False) -> Iterator[IO[bytes]]:
     cannot be written.
     """
     place = place_for(path, force=force)
-    try:
-        with workspace(place.parent) as desk:
-            draft = desk / place.name
-            with open(draft, "x+b", opener=_privately) as file:
-                yield file
-                file.flush()
-                os.fsync(file.fileno())
-            place_for(path, force=force)
-            draft.replace(place)
-            sync(place.parent)
-    except OSError as error:
-        raise StorageError(
-            f'cannot write "{path}": {(error.strerror or str(error)).lower()}',
-            hint="check free space and permissions",
-        ) from error
+    with (
+        os_errors_as(StorageError, f'write "{path}"', hint="check free space and permissions"),
+        workspace(place.parent) as desk,
+    ):
+        draft = desk / place.name
+        with open(draft, "x+b", opener=_privately) as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        place_for(path, force=force)
+        draft.replace(place)
+        sync(place.parent)
 
 
 def _privately(path: str, flags: int) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 
 from ragmem.config.settings import Settings
 from ragmem.domain.secrets.redaction import Redactor
-from ragmem.errors import SourceError, StorageError
+from ragmem.errors import SourceError, StorageError, os_errors_as
 from ragmem.hooks import spool
 from ragmem.inbox import inbox_folder, reader
 from ragmem.services.ingestion.inbox_status import inbox_status, list_writes
@@ -59,13 +59,12 @@ def queue(catalog: Catalog, settings: Settings, *, named: int = SHOWN) -> Queue:
     """
     data = settings.places.data
     held = inbox_status(data)
-    try:
+    with os_errors_as(
+        StorageError,
+        f'read "{spool.folder(data)}"',
+        hint="it must be a folder of yours: move away what is there",
+    ):
         events, events_aside = spool.list_events(data), spool.list_aside(data)
-    except OSError as error:
-        raise StorageError(
-            f'cannot read "{spool.folder(data)}": {(error.strerror or str(error)).lower()}',
-            hint="it must be a folder of yours: move away what is there",
-        ) from error
     inbox = Path(inbox_folder(data))
     texts = (
         [_text_entry(inbox / name, redactor=catalog.redactor) for name in list_writes(inbox)[:named]]

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ragmem.domain.sharing.member import is_member
-from ragmem.errors import RagmemError, StorageError, StoreBusyError
+from ragmem.errors import RagmemError, StorageError, StoreBusyError, os_errors_as
 from ragmem.frozen import dataclass
 from ragmem.services.sharing.git_commands import Answer, GitError, run
 from ragmem.services.sharing.remote import shown_url
@@ -79,20 +79,19 @@ class BareRepository:
         Raises StoreBusyError if another process holds it for half a minute, and StorageError if the home
         cannot be written.
         """
-        try:
+        writing = os_errors_as(
+            StorageError, f'write "{self.folder}"', hint="check free space and permissions"
+        )
+        with writing:
             self.folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             lock = self.folder.with_name(f"{self.folder.name}.lock")
             descriptor = os.open(lock, os.O_RDWR | os.O_CREAT, 0o600)
-        except OSError as error:
-            raise _storage_error(self.folder, error) from error
         try:
             _wait_for(descriptor)
             self._locks = (descriptor,)
-            try:
+            with writing:
                 self._create()
                 self._clear()
-            except OSError as error:
-                raise _storage_error(self.folder, error) from error
             yield
         finally:
             self._locks = ()
@@ -261,11 +260,6 @@ def _wait_for(lock: int) -> None:
             time.sleep(0.05)
         else:
             return
-
-
-def _storage_error(folder: Path, error: OSError) -> StorageError:
-    reason = (error.strerror or str(error)).lower()
-    return StorageError(f'cannot write "{folder}": {reason}', hint="check free space and permissions")
 
 
 def _size_of(packs: Path) -> int:

@@ -17,7 +17,14 @@ from typing import Any
 from ragmem.assistants import NAMES, load_assistant
 from ragmem.assistants.assistant import SESSION_END, SUBAGENT_STOP
 from ragmem.config.settings import Settings
-from ragmem.errors import RejectionError, StorageError, StoreBusyError, StoreDamagedError
+from ragmem.errors import (
+    RejectionError,
+    StorageError,
+    StoreBusyError,
+    StoreDamagedError,
+    os_errors_as,
+    os_reason,
+)
 from ragmem.hooks import spool
 from ragmem.hooks.log import Log
 from ragmem.inbox import set_aside
@@ -101,13 +108,12 @@ def process_events(
     data = settings.places.data
     if spool.is_empty(data):
         return result
-    try:
+    with os_errors_as(
+        StorageError,
+        f'read "{spool.folder(data)}"',
+        hint="it must be a folder of yours: move away what is there",
+    ):
         paths = spool.list_events(data)
-    except OSError as error:
-        raise StorageError(
-            f'cannot read "{spool.folder(data)}": {(error.strerror or str(error)).lower()}',
-            hint="it must be a folder of yours: move away what is there",
-        ) from error
     catalog.prepare()
     run = _EventRun(
         catalog,
@@ -266,14 +272,12 @@ class _EventRun:
 
     def _finish(self, events: Sequence[_Event]) -> None:
         for event in events:
-            try:
+            with os_errors_as(
+                StorageError,
+                f'remove "{event.path}", which was processed',
+                hint=f'make "{Path(event.path).parent}" writable',
+            ):
                 Path(event.path).unlink(missing_ok=True)
-            except OSError as error:
-                problem = (error.strerror or str(error)).lower()
-                raise StorageError(
-                    f'cannot remove "{event.path}", which was processed: {problem}',
-                    hint=f'make "{Path(event.path).parent}" writable',
-                ) from error
         self.result.events += len(events)
 
     def _report(self, problem: str) -> None:
@@ -312,7 +316,7 @@ def refusal(path: Path, *, settings: Settings) -> str:
     try:
         status = path.stat()
     except OSError as error:
-        return (error.strerror or str(error)).lower()
+        return os_reason(error)
     if not stat.S_ISREG(status.st_mode):
         return "a transcript is a regular file"
     if path.suffix not in _SUFFIXES:

@@ -19,7 +19,7 @@ from ragmem.config.settings import ChunkingSettings, Settings, SignalRule
 from ragmem.domain.model import Draft, digest
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.domain.sessions.transcript import SOURCE
-from ragmem.errors import SourceError
+from ragmem.errors import SourceError, os_reason
 from ragmem.readers import transcripts as readers
 from ragmem.readers.failures import failure
 from ragmem.readers.files import show
@@ -131,7 +131,7 @@ def capture(
     except OSError as error:
         if error.errno is not None:
             failure(error)
-        done.failed = (error.strerror or str(error)).lower()
+        done.failed = os_reason(error)
     except BrokenProcessPool:
         raise
     except Exception as error:  # noqa: BLE001 - one file never stops the others

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ragmem import __version__
 from ragmem.config.places import Places
-from ragmem.errors import StorageError, StoreDamagedError
+from ragmem.errors import StorageError, StoreDamagedError, os_errors_as
 from ragmem.services.processes.atomic_write import new_file, place_for
 from ragmem.services.processes.progress import Progress, Silent
 from ragmem.services.processes.workspace import workspace
@@ -74,33 +74,31 @@ def back_up(
     """
     if target is None:
         folder = folder_of(places)
-        try:
+        with os_errors_as(
+            StorageError, f'make the folder "{folder}"', hint="name another place: ragmem backup FILE"
+        ):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        except OSError as error:
-            raise StorageError(
-                f'cannot make the folder "{folder}": {(error.strerror or "").lower()}',
-                hint="name another place: ragmem backup FILE",
-            ) from error
         target = _free_name(folder, now)
     place = place_for(target, force=force)
     progress.begin("back up", 4)
-    try:
-        with workspace(place.parent) as desk:
-            manifest, files = _collect(catalog, places, desk, profile=profile, now=now, progress=progress)
-            progress.advance()
-            with new_file(target, force=force) as file:
-                write_archive(file, manifest, files)
-                progress.advance()
-                file.flush()
-                # Before it gets its name: an unreadable file never looks like a backup.
-                if read_archive(Path(file.name)) != manifest:
-                    raise StoreDamagedError(f'"{target}" is not what was written', hint="check the disk")
-            progress.advance()
-    except OSError as error:
-        raise StorageError(
-            f'cannot back up to "{place.parent}": {(error.strerror or str(error)).lower()}',
+    with (
+        os_errors_as(
+            StorageError,
+            f'back up to "{place.parent}"',
             hint="check free space and permissions, or name another place: ragmem backup FILE",
-        ) from error
+        ),
+        workspace(place.parent) as desk,
+    ):
+        manifest, files = _collect(catalog, places, desk, profile=profile, now=now, progress=progress)
+        progress.advance()
+        with new_file(target, force=force) as file:
+            write_archive(file, manifest, files)
+            progress.advance()
+            file.flush()
+            # Before it gets its name: an unreadable file never looks like a backup.
+            if read_archive(Path(file.name)) != manifest:
+                raise StoreDamagedError(f'"{target}" is not what was written', hint="check the disk")
+        progress.advance()
     return describe(target)
 
 

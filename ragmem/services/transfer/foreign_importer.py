@@ -9,7 +9,7 @@ from pathlib import Path, PurePath
 from ragmem.config.settings import Settings
 from ragmem.domain.model import USER, Draft, Scope, memory_id
 from ragmem.domain.model.lifecycle import proposes
-from ragmem.errors import NotFoundError, SourceError
+from ragmem.errors import NotFoundError, SourceError, os_errors_as
 from ragmem.ports import Store
 from ragmem.readers.failures import check
 from ragmem.readers.fields import clean
@@ -167,16 +167,11 @@ def import_foreign(
         catalog, settings, ForeignProjects(catalog, tool.name, home=home), done, dry_run=dry_run, now=now
     )
     progress.begin("import", 0)
-    try:
+    with os_errors_as(SourceError, f'read "{show(path)}"', hint="check its permissions"):
         _require_regular(path)
         for batch in _batches(importer.drafts(tool.entries(path, catalog.redactor, done.left_out))):
             importer.write(batch)
             progress.advance(len(batch))
-    except OSError as error:
-        raise SourceError(
-            f'cannot read "{show(path)}": {(error.strerror or str(error)).lower()}',
-            hint="check its permissions",
-        ) from error
     if (done.new or done.changed) and not dry_run:
         told: dict[str, object] = {"from": tool.name, "new": done.new, "changed": done.changed}
         catalog.log.write("import", told, now=now)

@@ -15,7 +15,7 @@ from datetime import datetime
 from pathlib import Path
 
 from ragmem.config.places import Places
-from ragmem.errors import StorageError, StoreBusyError, StoreDamagedError, UsageError
+from ragmem.errors import StorageError, StoreBusyError, StoreDamagedError, UsageError, os_errors_as
 from ragmem.ports import Store
 from ragmem.services.processes.atomic_write import new_file, sync
 from ragmem.services.processes.progress import Progress
@@ -110,26 +110,25 @@ def put_in_place(
     """
     fresh = source.database
     _prepare_database(fresh.parent, label, now, trusted=source.config is not None)
-    try:
-        with turn(places.data / LOCK_NAME, timeout=busy_timeout):
-            replaced = _keep_aside(
-                places, with_config=source.config is not None, now=now, patience=busy_timeout
-            )
-            _drop_derived(places.data)
-            present = places.data / DATABASE_NAME
-            # Its content is in the file or in the copy; beside the new file it would be taken for its log.
-            remove_log(present)
-            fresh.replace(present)
-            sync(places.data)
-            _drop_derived(places.data)
-            if source.config is not None:
-                _switch_config(places.config, source.config)
-            _prune(folder_of(places))
-    except OSError as error:
-        raise StorageError(
-            f'cannot restore into "{places.data}": {(error.strerror or str(error)).lower()}',
+    with (
+        os_errors_as(
+            StorageError,
+            f'restore into "{places.data}"',
             hint="check free space and permissions; the memory is the former one or the restored one",
-        ) from error
+        ),
+        turn(places.data / LOCK_NAME, timeout=busy_timeout),
+    ):
+        replaced = _keep_aside(places, with_config=source.config is not None, now=now, patience=busy_timeout)
+        _drop_derived(places.data)
+        present = places.data / DATABASE_NAME
+        # Its content is in the file or in the copy; beside the new file it would be taken for its log.
+        remove_log(present)
+        fresh.replace(present)
+        sync(places.data)
+        _drop_derived(places.data)
+        if source.config is not None:
+            _switch_config(places.config, source.config)
+        _prune(folder_of(places))
     return RestoreResult(source.counts, source.schemas, replaced)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ragmem.config.folders import HOME_VARIABLE
 from ragmem.config.places import expand_home
-from ragmem.errors import RagmemError, StorageError, UsageError
+from ragmem.errors import RagmemError, StorageError, UsageError, os_errors_as
 
 UNIT = "ragmem.service"
 LABEL = "org.ragmem.serve"
@@ -95,15 +95,10 @@ def install(service: Service) -> None:
     """
     require_ours(service)
     draft = service.path.with_name(f".{service.path.name}.{os.getpid()}")
-    try:
+    with os_errors_as(StorageError, f'write "{service.path}"', hint="look at the permissions of the folder"):
         service.path.parent.mkdir(parents=True, exist_ok=True)
         draft.write_text(service.content, encoding="utf-8")
         draft.replace(service.path)
-    except OSError as error:
-        raise StorageError(
-            f'cannot write "{service.path}": {(error.strerror or str(error)).lower()}',
-            hint="look at the permissions of the folder",
-        ) from error
 
 
 def uninstall(service: Service) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from ragmem.errors import ConfigError, StorageError
+from ragmem.errors import ConfigError, StorageError, os_errors_as, os_reason
 from ragmem.services.processes.atomic_write import sync
 
 MAX_BYTES = 5_000_000
@@ -41,7 +41,9 @@ def read_settings(path: Path) -> str | None:
             f'"{path}" is not UTF-8 (byte {error.start})', hint="save the file as UTF-8"
         ) from error
     except OSError as error:
-        raise ConfigError(f'cannot read "{path}": {_reason(error)}', hint="check its permissions") from error
+        raise ConfigError(
+            f'cannot read "{path}": {os_reason(error)}', hint="check its permissions"
+        ) from error
 
 
 def replace_settings(path: Path, before: str | None, after: str | None) -> None:
@@ -51,7 +53,9 @@ def replace_settings(path: Path, before: str | None, after: str | None) -> None:
     stays unchanged.
     """
     place = path.resolve()
-    try:
+    with os_errors_as(
+        StorageError, f'write "{path}"', hint="`--dry-run` shows the change, for you to make it by hand"
+    ):
         place.parent.mkdir(parents=True, exist_ok=True)
         with _lock(place.parent):
             if read_settings(path) != before:
@@ -61,11 +65,6 @@ def replace_settings(path: Path, before: str | None, after: str | None) -> None:
             else:
                 _write(place, after)
             sync(place.parent)
-    except OSError as error:
-        raise StorageError(
-            f'cannot write "{path}": {_reason(error)}',
-            hint="`--dry-run` shows the change, for you to make it by hand",
-        ) from error
 
 
 @contextmanager
@@ -104,7 +103,3 @@ def remove_empty(folders: list[Path]) -> None:
     for folder in folders:
         with suppress(OSError):  # somebody has put something into it, or it is gone
             folder.rmdir()
-
-
-def _reason(error: OSError) -> str:
-    return (error.strerror or str(error)).lower()

@@ -8,7 +8,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from ragmem.errors import ConfigError, StorageError
+from ragmem.errors import ConfigError, StorageError, os_reason
 from ragmem.services.processes.atomic_write import new_file
 from ragmem.services.wiring.hook_insertion import Insertion, InsertionRecord
 
@@ -63,7 +63,7 @@ class Record:
         except FileNotFoundError:
             return cls(folder)
         except OSError as error:
-            raise ConfigError(f'cannot read "{path}": {(error.strerror or str(error)).lower()}') from error
+            raise ConfigError(f'cannot read "{path}": {os_reason(error)}') from error
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise ConfigError(
                 f'"{path}" cannot be read as the record of connections',

@@ -11,7 +11,7 @@ from typing import Literal
 
 import ragmem
 from ragmem.config.places import find_default
-from ragmem.errors import ConfigError, StorageError, UsageError
+from ragmem.errors import ConfigError, StorageError, UsageError, os_reason
 
 ShellName = Literal["bash", "zsh", "fish"]
 Change = Literal["written", "unchanged", "removed", "absent"]
@@ -167,7 +167,7 @@ def apply(plan: Installation) -> None:
             _rewrite(plan.start_up, _without_block(plan.start_up))
     except OSError as error:
         raise StorageError(
-            f'cannot write "{error.filename or plan.file}": {(error.strerror or str(error)).lower()}',
+            f'cannot write "{error.filename or plan.file}": {os_reason(error)}',
             hint="check its permissions, or take the script yourself: ragmem completions show",
         ) from error
 

@@ -6,7 +6,7 @@ import time
 from contextlib import closing
 from pathlib import Path
 
-from ragmem.errors import StorageError, StoreDamagedError
+from ragmem.errors import StorageError, StoreDamagedError, os_errors_as
 from ragmem.storage.sql.sqlite_errors import translate
 from ragmem.storage.sql.sqlite_files import integrity_check
 
@@ -66,13 +66,8 @@ def copy_database(source: Path, target: Path, *, verified: bool = True) -> None:
 def back_up(database: Path, label: str, *, sort: str = ALL, verified: bool = True) -> Path:
     """Copy a database into its backup folder as `<label>-<UTC time>.db`; keep three of the kind."""
     folder = database.parent / FOLDER
-    try:
+    with os_errors_as(StorageError, f'make the folder "{folder}"', hint="check its permissions"):
         folder.mkdir(mode=0o700, exist_ok=True)
-    except OSError as error:
-        raise StorageError(
-            f'cannot make the folder "{folder}": {(error.strerror or "").lower()}',
-            hint="check its permissions",
-        ) from error
     moment = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
     target = folder / f"{label}-{moment}.db"
     count = 1

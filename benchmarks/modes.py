@@ -30,7 +30,7 @@ from ragmem.ports import Mode, Models, Store
 from ragmem.services.retrieval.calibration import calibrate, calibration_for, is_due
 from ragmem.services.retrieval.query import Assistance, Policy, Question, ask
 from ragmem.storage.home.catalog import Catalog
-from ragmem.storage.names.spellings import entities_of
+from ragmem.storage.names.aliases import entities_of
 
 ASKED = Path(__file__).with_suffix(".toml")
 EXAMPLE = common.REPOSITORY / "examples" / "home"

@@ -264,7 +264,7 @@ class Gc:
 
     def prune_shared(self) -> list[str]:
         """Drop what members have rewritten away from the repositories of `share`; return what went wrong."""
-        from ragmem.services.sharing.upkeep import prune
+        from ragmem.services.sharing.sync import prune
 
         return prune(self._home.settings.places.data)
 

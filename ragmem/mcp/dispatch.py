@@ -19,9 +19,8 @@ from ragmem.mcp.call import Call, Result
 from ragmem.mcp.definitions import TOOLS, find_tool
 from ragmem.mcp.frame import shorten
 from ragmem.mcp.get import get
-from ragmem.mcp.prompts import render_prompt
 from ragmem.mcp.records import get_recent_episodes, search_episodes, search_knowledge
-from ragmem.mcp.resources import resource
+from ragmem.mcp.resources import render_prompt, resource
 from ragmem.mcp.search import search
 from ragmem.mcp.store import add_session_insight, record_episode, remember, store_knowledge
 from ragmem.mcp.timeline import impact, status, timeline

@@ -10,7 +10,7 @@ import orjson
 from ragmem.backends.lightrag.rows import chunk_nodes, keys, names, orphans, sources, vectors, views
 from ragmem.backends.lightrag.rows.extractions import Chunks, decode
 from ragmem.backends.lightrag.rows.sources import MAX_SOURCES
-from ragmem.backends.lightrag.rows.written import written
+from ragmem.backends.lightrag.rows.texts import written
 from ragmem.errors import StoreDamagedError
 from ragmem.storage.sql.batches import batches, marks
 

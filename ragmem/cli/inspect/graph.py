@@ -1,4 +1,4 @@
-"""`ragmem inspect entity`, `path`, `communities` and `timeline`: views of the knowledge graph."""
+"""`ragmem inspect entities`, `entity`, `path`, `communities` and `timeline`: views of the knowledge graph."""
 
 import textwrap
 from typing import Annotated
@@ -22,6 +22,7 @@ from ragmem.cli.inspect.lines import (
     evidence_cells,
     first_description,
     relation_label,
+    say_entities,
     say_evidence,
 )
 from ragmem.cli.options import AllOption, FromOption, JsonOption, LimitOption, ProjectOption
@@ -253,3 +254,36 @@ def _tell_elsewhere(projects: list[str], titles: dict[str, str]) -> None:
     if projects:
         names = ", ".join(titles.get(one, one) for one in projects)
         tell(f"also in {names}: --all shows it there")
+
+
+_DEFAULT_LIMIT = 20
+
+
+def entities(
+    name: Annotated[
+        str, typer.Argument(metavar="[PREFIX]", help="Prefix of the names, in any case; without it, all.")
+    ] = "",
+    project: ProjectOption = None,
+    every: AllOption = False,
+    limit: LimitOption = None,
+    as_json: JsonOption = False,
+) -> int:
+    """List entities by a prefix of their names, most connected first; `inspect entity` shows one.
+
+    Exit code 1 if no name matches.
+    """
+    from ragmem.services.graph.shapes import top_shape
+
+    with open_memory() as memory:
+        views = memory.graph(select_projects(memory, project, every=every))
+        shape = top_shape(views.scope.top(limit or _DEFAULT_LIMIT, name), redactor=memory.redactor)
+        titles = memory.catalog.projects.names()
+    found = shape["entities"]
+    if as_json:
+        say_json({"schema": 1, **shape})
+        return EXIT_OK if found else EXIT_NO
+    if not found:
+        tell(f'no entity begins with "{name}"' if name else "there is no entity")
+        return EXIT_NO
+    say_entities(found, titles)
+    return EXIT_OK

@@ -19,10 +19,9 @@ from ragmem.cli.common import (
 )
 from ragmem.cli.inspect.code import code, say_code
 from ragmem.cli.inspect.connections import connections, history
-from ragmem.cli.inspect.entities import entities
 from ragmem.cli.inspect.explore import can_explore, explore, run_explorer
 from ragmem.cli.inspect.export import graph
-from ragmem.cli.inspect.graph import communities, entity, path, timeline
+from ragmem.cli.inspect.graph import communities, entities, entity, path, timeline
 from ragmem.cli.inspect.impact import impact
 from ragmem.cli.inspect.injections import injections
 from ragmem.cli.inspect.life import say_ageing, say_life

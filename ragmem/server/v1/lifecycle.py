@@ -16,7 +16,7 @@ from ragmem.server.v1.preconditions import format_moment, place_of, projects_of,
 from ragmem.services.reporting.lifecycle_picture import lifecycle_shape
 from ragmem.services.retrieval.shapes import memory_shape
 from ragmem.services.retrieval.supersessions import first_line
-from ragmem.storage.lifecycle.archive_pages import archived_page
+from ragmem.storage.lifecycle.archive import archived_page
 
 SPAN = 2.0
 """Default length of a curve, in half-lives."""

@@ -177,7 +177,7 @@ def nearest(catalog: Catalog, store: Store, ids: Iterable[str]) -> dict[str, flo
 
     It is 0 without a link. A memory without a vector or scale is absent: it must not count as isolated.
     """
-    from ragmem.services.connections.strongest_links import strongest  # noqa: PLC0415 - numpy
+    from ragmem.services.connections.comparison import strongest_links  # noqa: PLC0415 - numpy
 
     model = store.answering_model()
     kept = catalog.connections.scale(model)
@@ -188,7 +188,7 @@ def nearest(catalog: Catalog, store: Store, ids: Iterable[str]) -> dict[str, flo
     for key, memory in catalog.memories.outlines(ids).items():
         by_project.setdefault(memory.project, []).append(key)
     for project, wanted in sorted(by_project.items()):
-        found |= strongest(catalog, store, project, kept.scale, wanted)
+        found |= strongest_links(catalog, store, project, kept.scale, wanted)
     return found
 
 

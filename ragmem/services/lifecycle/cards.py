@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC
 
 from ragmem.config.settings import ChunkingSettings
-from ragmem.domain.lifecycle.clusters import star_clusters
+from ragmem.domain.lifecycle.connections import star_clusters
 from ragmem.domain.lifecycle.consolidation_prompt import SCHEMA, SYSTEM, prompt, read_draft
 from ragmem.domain.lifecycle.folds import age_order
 from ragmem.domain.model import Chunk, Memory, Scope, State, Tier, content_hash, digest, memory_id

@@ -8,8 +8,7 @@ from itertools import islice
 
 from ragmem.domain.classification.judge import judge
 from ragmem.domain.lifecycle.ageing import COLD, age
-from ragmem.domain.lifecycle.clusters import star_clusters
-from ragmem.domain.lifecycle.connections import CONNECTED, Scale, known_scale
+from ragmem.domain.lifecycle.connections import CONNECTED, Scale, known_scale, star_clusters
 from ragmem.domain.lifecycle.folds import age_order
 from ragmem.domain.model import State
 from ragmem.domain.model.document_place import is_of_document
@@ -28,9 +27,9 @@ from ragmem.ports import Store
 from ragmem.services.lifecycle.items import CARD, FOLDED
 from ragmem.services.vectors.memory_vectors import sample_cosines
 from ragmem.storage.home.catalog import Catalog
+from ragmem.storage.lifecycle.archive import ArchivedCount, archived_counts
 from ragmem.storage.lifecycle.gc_runs import GcRun
 from ragmem.storage.lifecycle.idle_mark import Mark, mark_of
-from ragmem.storage.lifecycle.lifecycle_counts import ArchivedCount, archived_counts
 
 CLASSES = 24
 """Number of classes of a histogram."""

@@ -1,11 +1,19 @@
-"""The registry of plots by name."""
+"""The plots by name, and those of the contents: tiers, sources, projects, and the most frequent entities."""
 
 from collections.abc import Callable, Mapping, Sequence
 
 from ragmem.charts.model import Axis, Columns, Plot, Row, Stacks
-from ragmem.services.reporting.connections import connections, degree
 from ragmem.services.reporting.context import LONGEST, ReportContext, largest_sources
-from ragmem.services.reporting.lifecycle_plots import archive, gc, injections, keep_reasons, recalls, states
+from ragmem.services.reporting.lifecycle_plots import (
+    archive,
+    connections,
+    degree,
+    gc,
+    injections,
+    keep_reasons,
+    recalls,
+    states,
+)
 from ragmem.services.reporting.time_plots import ages, decay, growth, weeks
 
 

@@ -17,7 +17,7 @@ from ragmem.ports import Store
 from ragmem.storage.fulltext.terms import STOP_WORDS, LexicalHits
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.memories.memories import Passage
-from ragmem.storage.names.spellings import spellings
+from ragmem.storage.names.aliases import spellings
 
 FIRST = 3
 """Number of memories that a second hop starts from; with five, chance links outweigh the gain."""

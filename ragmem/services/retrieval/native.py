@@ -10,7 +10,7 @@ from ragmem.errors import UsageError
 from ragmem.ports import Store
 from ragmem.services.retrieval.question import Question
 from ragmem.storage.home.catalog import Catalog
-from ragmem.storage.names.spellings import entities_of
+from ragmem.storage.names.aliases import entities_of
 
 SEPARATOR = "<SEP>"
 """Separates the source chunks of an entity or a relation in LightRAG."""

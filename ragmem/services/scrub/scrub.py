@@ -4,7 +4,7 @@ import shutil
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -14,9 +14,9 @@ from ragmem import client
 from ragmem.config.places import Places
 from ragmem.config.settings import ChunkingSettings
 from ragmem.domain.model import Memory
+from ragmem.errors import StoreDamagedError
 from ragmem.ports import Store
 from ragmem.services.processes.progress import Progress
-from ragmem.services.scrub import agents
 from ragmem.services.scrub.backups import (
     BackupFindings,
     BackupScan,
@@ -32,6 +32,10 @@ from ragmem.services.scrub.target import ScrubTarget
 from ragmem.services.transfer.backup import SUFFIX
 from ragmem.services.transfer.restore import DERIVED
 from ragmem.storage.home.catalog import Catalog
+from ragmem.storage.maintenance import stored_texts
+from ragmem.storage.maintenance.stored_texts import Text
+from ragmem.storage.operational.file import OperationalFile
+from ragmem.storage.sql.database import Connection
 
 Backups = Literal["rewrite", "delete", "keep"]
 """What is done with backups that have a match."""
@@ -169,7 +173,7 @@ def _scan_files(places: Places, target: ScrubTarget) -> dict[Path, Counter[str]]
             with suppress(FileNotFoundError):
                 if kinds := scan_file(path, target, needles):
                     found[path] = kinds
-        found |= agents.scan(places.data, target)
+        found |= _scan_agents(places.data, target)
     return found
 
 
@@ -259,7 +263,7 @@ def _scrub_files(tools: ScrubContext, target: ScrubTarget, planned: Plan, done: 
         with suppress(FileNotFoundError):
             if not is_database_file(path, tools.places):
                 done.files += cover_file(path, tools.places, target, needles)
-    if obstacle := agents.clean(tools.places.data, target):
+    if obstacle := _clean_agents(tools.places.data, target):
         done.left.append(obstacle)
 
 
@@ -271,7 +275,7 @@ def verify(tools: ScrubContext, target: ScrubTarget, done: ScrubResult) -> None:
     done.left += [
         f"{tools.catalog.database.place}: {place}: {count}" for place, count in known.places.items()
     ]
-    for path, kinds in agents.scan(tools.places.data, fresh).items():
+    for path, kinds in _scan_agents(tools.places.data, fresh).items():
         done.left.append(f"{path}: {_list_kinds(kinds)}")
     needles = target.needles()
     for path in home_files(tools.places):
@@ -292,3 +296,53 @@ def verify(tools: ScrubContext, target: ScrubTarget, done: ScrubResult) -> None:
 def is_large(planned: Plan) -> bool:
     """Tell whether more than half of all memories would be touched."""
     return sum(not one.archived for one in planned.memories) > max(1, planned.total // 2)
+
+
+_UNREADABLE = "unreadable file"
+"""The kind reported for a file that cannot be read, and so cannot be called clean."""
+
+
+def _scan_agents(data: Path, target: ScrubTarget) -> dict[Path, Counter[str]]:
+    """Return the file with its matches by kind; an empty mapping where there are none."""
+    file = OperationalFile(data)
+    if not file.exists():
+        return {}
+    kinds = Counter[str]()
+    with closing(file):
+        try:
+            with file.read() as connection:
+                for _, found in _agent_matches(file, connection, target):
+                    kinds += found
+        except StoreDamagedError:
+            kinds[_UNREADABLE] += 1
+    return {file.database.path: kinds} if kinds else {}
+
+
+def _clean_agents(data: Path, target: ScrubTarget) -> str:
+    """Remove the secrets and what was deleted earlier; return the obstacle, or an empty text.
+
+    An agent whose id matches is forgotten with all its messages. Raises StoreBusyError, StorageError.
+    """
+    file = OperationalFile(data)
+    if not file.exists():
+        return ""
+    with closing(file):
+        try:
+            with file.write() as connection:
+                found = [text for text, _ in _agent_matches(file, connection, target)]
+                stored_texts.change(file.database, connection, found, target.cover_value)
+            emptied = file.database.vacuum()
+        except StoreDamagedError as error:
+            return str(error)
+    return "" if emptied else f"{file.database.path}-wal: another process is still reading the old data"
+
+
+def _agent_matches(
+    file: OperationalFile, connection: Connection, target: ScrubTarget
+) -> list[tuple[Text, Counter[str]]]:
+    return [
+        (text, kinds)
+        for table in stored_texts.tables(file.database, connection)
+        for text in stored_texts.texts(connection, table)
+        if (kinds := target.count_kinds(text.text))
+    ]

@@ -1,6 +1,11 @@
 """What is on this machine: assistants and their sessions, repositories, and the files of each source."""
 
+import json
+import re
+import shutil
+import subprocess
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -19,7 +24,6 @@ from ragmem.services.seeding.files import UNREADABLE
 from ragmem.services.seeding.report import Problem
 from ragmem.services.seeding.trust import Trust
 from ragmem.services.seeding.unread import FAILED, NEW, Unread, find_unread, largest, quoted
-from ragmem.services.setup.versions import find_versions
 from ragmem.services.transcripts.own_sessions import CHECKPOINTS, OwnSessions
 from ragmem.services.transcripts.transcripts import is_current, rules_of, size_and_time
 from ragmem.services.wiring.connect import ConnectContext, connection_states, is_installed
@@ -132,7 +136,7 @@ def survey(settings: Settings, catalog: Catalog, desk: ConnectContext, *, home: 
     sessions = {name: _amount(files) for name, files in found_sessions.items()}
     other = sessions.pop("", Amount())
     here = {one.name for one in assistants if is_installed(one, desk.places)}
-    versions = find_versions([one for one in assistants if one.name in here], desk.places.environ)
+    versions = _find_versions([one for one in assistants if one.name in here], desk.places.environ)
     found = tuple(
         FoundAssistant(
             one,
@@ -333,3 +337,57 @@ def _amount(files: Iterable[FoundFile]) -> Amount:
     new = sizes["new"]
     count = sum(map(len, sizes.values()))
     return Amount(count, sum(map(sum, sizes.values())), len(new), sum(new), len(sizes["failed"]))
+
+
+_PATIENCE_S = 2.0
+"""Seconds for a program to say its version; an assistant that takes longer has none in the table."""
+
+_VERSION = re.compile(r"\d+\.\d+(?:\.\d+)*(?:-[0-9A-Za-z.]+)?")
+_MOST_FOLDERS = 4
+"""Folders above a program in which its package may be described."""
+
+
+def _find_versions(assistants: Sequence[Assistant], environ: Mapping[str, str]) -> dict[str, str]:
+    """Return assistant -> version of its program; "" where it has none on the PATH, or does not tell."""
+    search = environ.get("PATH")
+    programs = {
+        one.name: next(filter(None, (shutil.which(name, path=search) for name in one.programs)), "")
+        for one in assistants
+    }
+    with ThreadPoolExecutor(max_workers=len(programs) or 1) as pool:
+        versions = pool.map(lambda program: _version(Path(program)) if program else "", programs.values())
+        return dict(zip(programs, versions, strict=True))
+
+
+def _version(program: Path) -> str:
+    return _installed_version(program.resolve()) or _told_version(program)
+
+
+def _installed_version(program: Path) -> str:
+    """Return the version in the path of a program, or in the package.json above it; "" without one."""
+    for part in reversed(program.parts):
+        if _VERSION.fullmatch(part):
+            return part
+    for folder in list(program.parents)[:_MOST_FOLDERS]:
+        try:
+            package = json.loads((folder / "package.json").read_bytes())
+        except (OSError, ValueError):  # it is no package of JavaScript
+            continue
+        # Above a package there may be another one, of which this is only a part.
+        return str(package.get("version", "")) if isinstance(package, dict) and "bin" in package else ""
+    return ""
+
+
+def _told_version(program: Path) -> str:
+    try:
+        said = subprocess.run(  # noqa: S603 - the assistant that the person has installed
+            [program, "--version"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_PATIENCE_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):  # then the version is unknown
+        return ""
+    found = _VERSION.search(said.stdout[:1000].decode("utf-8", "replace"))
+    return found[0] if found else ""

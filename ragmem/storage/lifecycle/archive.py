@@ -9,6 +9,7 @@ import orjson
 from ragmem.domain.model import Memory
 from ragmem.frozen import dataclass
 from ragmem.storage.lifecycle.forgotten_texts import find_forgotten
+from ragmem.storage.sql.batches import marks
 from ragmem.storage.sql.database import Connection, Database
 from ragmem.storage.sql.rows import MEMORY_COLUMNS, from_stamp, memory_from, memory_values, to_stamp
 
@@ -260,3 +261,71 @@ def _not_before(connection: Connection, run: str, stamp: int) -> int:
         (run, stamp + _DAY),
     ).fetchone()
     return max(stamp, (archived or 0) + 1)
+
+
+# What an archived memory was is kept as JSON.
+_PROJECT = {"sqlite": "json_extract(memory, '$.project')", "postgres": "(memory::json ->> 'project')"}
+
+
+@dataclass(frozen=True, slots=True)
+class ArchivedCount:
+    """The number of memories in the archive by a rule."""
+
+    rule: str
+    memories: int
+
+
+def archived_counts(database: Database, projects: Sequence[str] | None) -> list[ArchivedCount]:
+    """Return how many of these projects' memories (None: of all) each rule archived, most first."""
+    where = "" if projects is None else f" WHERE {_PROJECT[database.dialect]} IN ({marks(projects)})"
+    rows = database.select(
+        f"SELECT rule, count(*) FROM archive{where} GROUP BY rule ORDER BY 2 DESC, 1",
+        list(projects or ()),
+    )
+    return [ArchivedCount(rule, int(count)) for rule, count in rows]
+
+
+@dataclass(frozen=True, slots=True)
+class ArchivePage:
+    """A page, the total number of entries, and the position after this page; None on the last."""
+
+    items: Sequence[ArchiveEntry]
+    total: int
+    rest: tuple[int, str, str] | None
+
+
+def archived_page(
+    database: Database,
+    *,
+    run: str = "",
+    rule: str = "",
+    after: tuple[int, str, str] | None = None,
+    limit: int,
+) -> ArchivePage:
+    """Return a page of the entries of a run or a rule; "" is any.
+
+    Entries of one run and moment are sorted by id. `after` is the `rest` of the page before.
+    """
+    conditions, values = ["1 = 1"], list[str | int]()
+    for column, wanted in (("run", run), ("rule", rule)):
+        if wanted:
+            conditions.append(f"{column} = ?")
+            values.append(wanted)
+    further, place = "", list[str | int]()
+    if after is not None:
+        further = " AND (archived_at < ? OR (archived_at = ? AND (run > ? OR (run = ? AND id > ?))))"
+        place = [after[0], after[0], after[1], after[1], after[2]]
+    where = " AND ".join(conditions)
+    with database.read() as connection:
+        (total,) = connection.execute(f"SELECT count(*) FROM archive WHERE {where}", values).fetchone()
+        rows = connection.execute(
+            f"SELECT {COLUMNS} FROM archive WHERE {where}{further}"
+            " ORDER BY archived_at DESC, run, id LIMIT ?",
+            [*values, *place, limit + 1],
+        ).fetchall()
+    last = rows[limit - 1] if len(rows) > limit else None
+    return ArchivePage(
+        [archive_entry_from(row) for row in rows[:limit]],
+        int(total),
+        None if last is None else (int(last[5]), str(last[0]), str(last[1])),
+    )

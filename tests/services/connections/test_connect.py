@@ -10,7 +10,7 @@ from ragmem.domain.model import Extraction, Memory, Record, Scope, State, conten
 from ragmem.domain.model.lifecycle import LifecyclePolicy
 from ragmem.domain.secrets.redaction import DEFAULT
 from ragmem.domain.text.chunking import chunk
-from ragmem.services.connections import comparison, pair_comparison, strongest_links
+from ragmem.services.connections import comparison, pair_comparison
 from ragmem.services.connections import connect as connect_module
 from ragmem.services.connections.connect import connect, nearest
 from ragmem.services.lifecycle.plan import plan
@@ -306,7 +306,7 @@ def test_memories_that_share_a_rare_name_are_candidates_though_their_vectors_are
 
 @pytest.mark.parametrize("at_once", [1, 2000])
 def test_the_nearest_is_told_of_all_that_can_be_compared(world, monkeypatch, at_once):
-    monkeypatch.setattr(strongest_links, "AT_ONCE", at_once)
+    monkeypatch.setattr(comparison, "AT_ONCE", at_once)
     bread, (alone,) = world.put(BREAD), world.put([ALONE])
     assert nearest(world.catalog, world.store, bread) == {}
     world.connect()

@@ -14,9 +14,9 @@ from ragmem.errors import BackendError
 from ragmem.services.connections.connection_list import hubs
 from ragmem.services.ingestion.drafts import SOURCE
 from ragmem.services.lifecycle.cards import SOURCE as CARDS
-from ragmem.services.reporting.connections import degree
 from ragmem.services.reporting.context import LONGEST, ReportContext, shipped_sources
 from ragmem.services.reporting.latency import Latency, latency_plot, measure_latency
+from ragmem.services.reporting.lifecycle_plots import degree
 from ragmem.services.reporting.plots import PLOTS
 from ragmem.services.reporting.report import CHAPTERS
 from ragmem.storage.memories.report_queries import Figures, InjectionUse

@@ -22,7 +22,7 @@ from ragmem.services.sharing.objects import record_path
 from ragmem.services.sharing.remote import check_url, remote_url
 from ragmem.services.sharing.repository import SharedRepository
 from ragmem.services.sharing.signatures import PersonalSettings, merge, sign, verify
-from ragmem.services.sharing.upkeep import prune
+from ragmem.services.sharing.sync import prune
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import pytest
 
 from ragmem.storage.memories.edits import edits_of
-from ragmem.storage.names.spellings import spellings
+from ragmem.storage.names.aliases import spellings
 
 SQLITE = pytest.mark.parametrize("catalog", ["sqlite"], indirect=True)
 

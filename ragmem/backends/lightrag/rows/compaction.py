@@ -9,8 +9,7 @@ import orjson
 
 from ragmem.backends.lightrag.rows import extractions, keys, names, views
 from ragmem.backends.lightrag.rows.records import ExtractionRows, read_extraction
-from ragmem.backends.lightrag.rows.texts import has_texts, text_of
-from ragmem.backends.lightrag.rows.written import written
+from ragmem.backends.lightrag.rows.texts import has_texts, text_of, written
 from ragmem.errors import StoreDamagedError
 from ragmem.storage.sql.database import Connection
 

@@ -12,8 +12,7 @@ import orjson
 from ragmem.backends.lightrag.rows import names
 from ragmem.backends.lightrag.rows.keys import sort_pair, values_table
 from ragmem.backends.lightrag.rows.records import ExtractionRows, read_extraction, rows_of_extraction
-from ragmem.backends.lightrag.rows.texts import has_texts, text_of
-from ragmem.backends.lightrag.rows.written import written
+from ragmem.backends.lightrag.rows.texts import has_texts, text_of, written
 from ragmem.domain.model import Record
 from ragmem.errors import StoreDamagedError
 from ragmem.storage.sql.batches import batches

@@ -7,9 +7,8 @@ from typing import Any
 
 from ragmem.backends.lightrag.rows import chunk_nodes, extractions, names
 from ragmem.backends.lightrag.rows.keys import SPACE, has_id, values_table
-from ragmem.backends.lightrag.rows.texts import has_texts, text_of
+from ragmem.backends.lightrag.rows.texts import has_texts, text_of, written
 from ragmem.backends.lightrag.rows.tokens import token_count
-from ragmem.backends.lightrag.rows.written import written
 from ragmem.storage.sql.batches import batches, marks
 
 _Fields = dict[str, Any]

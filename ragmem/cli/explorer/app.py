@@ -11,6 +11,7 @@ from textual import on
 from textual.app import ComposeResult, SuspendNotSupported
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
+from textual.theme import Theme
 from textual.widgets import ContentSwitcher, Footer, OptionList
 from textual.widgets.option_list import Option
 from textual.worker import WorkerFailed
@@ -22,7 +23,6 @@ from ragmem.cli.explorer.plain import Plain
 from ragmem.cli.explorer.reader import Reader
 from ragmem.cli.explorer.shell import Shell
 from ragmem.cli.explorer.table import Row
-from ragmem.cli.explorer.themes import DARK, LIGHT
 from ragmem.cli.explorer.views import VIEWS
 from ragmem.domain.model import Kind, Match, State, Tier
 from ragmem.domain.records.record_types import RecordType
@@ -74,9 +74,9 @@ class Explorer(Shell):
         self._count = 0
         self._where = "all projects"
         self._here: tuple[str, ...] | None = None
-        self.register_theme(DARK)
-        self.register_theme(LIGHT)
-        self.theme = LIGHT.name if light else DARK.name
+        self.register_theme(_DARK)
+        self.register_theme(_LIGHT)
+        self.theme = _LIGHT.name if light else _DARK.name
         # Nothing may be written past the screen, not even that another process is waited for.
         reader.memory.catalog.announce = self._announce
 
@@ -177,7 +177,7 @@ class Explorer(Shell):
 
     def action_theme(self) -> None:
         """Switch between the dark and the light theme."""
-        self.theme = LIGHT.name if self.theme == DARK.name else DARK.name
+        self.theme = _LIGHT.name if self.theme == _DARK.name else _DARK.name
         for shown in (*self.main.query("Overview, Lifecycle"), *self.screen_stack):
             if hasattr(shown, "redraw"):
                 shown.redraw()
@@ -296,3 +296,37 @@ def _filter_values(memory: Ragmem) -> tuple[dict[str, list[str]], int, tuple[str
     # The filter line cannot show control characters.
     values = {key: [one for one in found if one.isprintable()] for key, found in values.items()}
     return values, sum(counts.values()), memory.projects.default()
+
+
+_DARK = Theme(
+    name="ragmem-dark",
+    dark=True,
+    primary="#8fb8de",
+    secondary="#9aa5b1",
+    accent="#c4a7e7",
+    success="#9ccf9c",
+    warning="#e0bd7d",
+    error="#e09a9a",
+    foreground="#d8dce3",
+    background="#14171c",
+    surface="#181c22",
+    panel="#222831",
+    variables={"footer-key-foreground": "#8fb8de", "block-cursor-background": "#33485f"}
+    | {"block-cursor-foreground": "#f2f5f9", "block-cursor-blurred-background": "#262e38"},
+)
+_LIGHT = Theme(
+    name="ragmem-light",
+    dark=False,
+    primary="#245c8a",
+    secondary="#5a6570",
+    accent="#6b4a9e",
+    success="#2f6f3e",
+    warning="#85600f",
+    error="#a13c3c",
+    foreground="#20252b",
+    background="#fbfaf7",
+    surface="#f6f4ef",
+    panel="#e9e6de",
+    variables={"footer-key-foreground": "#245c8a", "block-cursor-background": "#cfe0ee"}
+    | {"block-cursor-foreground": "#12181f", "block-cursor-blurred-background": "#e3e8ec"},
+)

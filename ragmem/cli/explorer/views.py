@@ -7,10 +7,11 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A view: its id, which is also the module of its widget, and the key that shows it."""
+    """A view: its id, the key that shows it, and the module of its widget if that is not the id."""
 
     id: str
     key: str
+    module: str = ""
 
     @property
     def label(self) -> str:
@@ -19,27 +20,30 @@ class View:
 
     def widget(self) -> Any:
         """Return a new widget."""
-        module = importlib.import_module(f"ragmem.cli.explorer.{self.id}")
+        module = importlib.import_module(f"ragmem.cli.explorer.{self.module or self.id}")
         return getattr(module, self.id.capitalize())(id=self.id)
 
 
+LISTS = "lists"
+"""The module of several small views."""
+
 VIEWS = tuple(
-    View(name, key)
-    for name, key in (
+    View(*one)
+    for one in (
         ("overview", "1"),
-        ("sources", "2"),
+        ("sources", "2", LISTS),
         ("memories", "3"),
         ("search", "4"),
         ("entities", "5"),
         ("connections", "6"),
         ("lifecycle", "7"),
-        ("queue", "8"),
-        ("injections", "9"),
-        ("records", "0"),
-        ("approvals", ""),
+        ("queue", "8", LISTS),
+        ("injections", "9", LISTS),
+        ("records", "0", LISTS),
+        ("approvals", "", LISTS),
         ("shared", ""),
-        ("transcripts", ""),
-        ("agents", ""),
-        ("log", ""),
+        ("transcripts", "", LISTS),
+        ("agents", "", LISTS),
+        ("log", "", LISTS),
     )
 )

@@ -17,8 +17,7 @@ import pytest
 from interactive_shells import NEEDS, SHELLS, Shell, environment
 
 from ragmem.cli.app import COMMANDS, load_command
-from ragmem.complete import FINDERS, complete
-from ragmem.complete.values import GC_RULES
+from ragmem.complete import FINDERS, GC_RULES, complete
 from ragmem.domain.model import SHORT_ID_LENGTH
 from ragmem.services.lifecycle.items import RULES
 from ragmem.storage import completion

@@ -1,6 +1,6 @@
 """The folders of a home, computed without pathlib, which takes too long to import for hooks and Tab."""
 
-import os.path
+import os
 
 from ragmem.errors import ConfigError
 
@@ -37,3 +37,12 @@ def folder_of(name: str, environ: "Mapping[str, str]", *, home: str, cwd: str | 
 def expand_tilde(text: str, home: str) -> str:
     """Return the path with a leading `~` replaced by this home; other users' homes are not looked up."""
     return os.path.join(home, text[2:]) if text.startswith("~/") else home if text == "~" else text
+
+
+def sync(path: "str | os.PathLike[str]") -> None:
+    """Make a file, or the names in a folder, durable."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -6,6 +6,7 @@ Import only modules that load fast: the whole process has less than 50 ms.
 import os
 import sys
 
+from ragmem.config.folders import sync
 from ragmem.errors import StorageError, UsageError, os_reason
 
 # The implementation that hashlib uses without OpenSSL, which takes 5 ms to load: a fifth of what a write may
@@ -288,7 +289,7 @@ def make_durable(inbox: str, name: str, whole: bytes, at_ns: int) -> bool:
     path = os.path.join(inbox, name)
     if os.path.lexists(path):
         # Its writer may not have synced the folder yet.
-        _sync(inbox)
+        sync(inbox)
         return False
     draft = os.path.join(inbox, f".{os.getpid()}-{os.urandom(8).hex()}{UNFINISHED}")
     try:
@@ -311,7 +312,7 @@ def make_durable(inbox: str, name: str, whole: bytes, at_ns: int) -> bool:
         if os.path.lexists(draft):
             os.unlink(draft)
         raise
-    _sync(inbox)
+    sync(inbox)
     return new
 
 
@@ -340,12 +341,4 @@ def _make(folder: str) -> None:
     except FileExistsError:
         if not os.path.isdir(folder):
             raise
-    _sync(above)
-
-
-def _sync(folder: str) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    sync(above)

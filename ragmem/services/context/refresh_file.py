@@ -10,10 +10,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from ragmem.config.folders import sync
 from ragmem.domain.injection.memory_block import InvalidMarksError, find_block, outside, with_block
 from ragmem.errors import StorageError, UsageError, os_errors_as
 from ragmem.services.context.refresh import Index, render
-from ragmem.services.processes.atomic_write import sync
 
 MEMORY_FILE = "MEMORY.md"
 """Claude Code's own file, of which it reads 200 lines and 25 kB at the start of a session."""

@@ -5,11 +5,11 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+from ragmem.config.folders import sync
 from ragmem.domain.model import Memory, State
 from ragmem.services.doctor.report import DoctorContext
 from ragmem.services.ingestion.classify import chunks_of
 from ragmem.services.ingestion.index import index_pending
-from ragmem.services.processes.atomic_write import sync
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.maintenance.salvage import DAMAGED, Salvage, read_damaged, write_salvaged
 from ragmem.storage.sql.batches import batches

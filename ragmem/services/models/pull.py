@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
+from ragmem.config.folders import sync
 from ragmem.config.hub import MODELS, SEPARATOR, folder_of
 from ragmem.errors import NotFoundError, RagmemError, StorageError, StoreBusyError, UsageError, os_errors_as
 from ragmem.services.models.hub import DEFAULT_ENDPOINT, Hub, HubFile, HubModel, is_onnx
 from ragmem.services.models.local_models import TOKENIZER
-from ragmem.services.processes.atomic_write import sync
 from ragmem.services.processes.progress import Progress
 
 RECEIPT = ".ragmem.json"

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+from ragmem.config.folders import sync
 from ragmem.errors import StorageError, UsageError, os_errors_as
 from ragmem.services.processes.workspace import workspace
 
@@ -48,12 +49,3 @@ def new_file(path: Path, *, force: bool = False) -> Iterator[IO[bytes]]:
 
 def _privately(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
-
-
-def sync(path: Path) -> None:
-    """Make a file, or the names in a folder, durable."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

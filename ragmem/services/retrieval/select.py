@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 from datetime import datetime
+from functools import partial
 from heapq import nlargest
 from operator import attrgetter
 
@@ -133,20 +134,17 @@ def select(
     returns the cosine of a text with the nearest everyday question, `answered` tells that something answers a
     paraphrase of the question.
     """
-
-    def select_from(some: Sequence[ScoredMemory]) -> Selection:
-        return _select(
-            catalog,
-            question,
-            found,
-            some,
-            policy=policy,
-            now=now,
-            known=known,
-            everyday=everyday,
-            answered=answered,
-        )
-
+    select_from = partial(
+        _select,
+        catalog,
+        question,
+        found,
+        policy=policy,
+        now=now,
+        known=known,
+        everyday=everyday,
+        answered=answered,
+    )
     # They have no vectors.
     unseen = [one.memory_id for one in scores if one.candidate is None or not one.candidate.compared]
     cold = set() if question.discarded == "always" else catalog.memories.buffered(unseen)

@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
+from ragmem.config.folders import sync
 from ragmem.config.places import Places
 from ragmem.config.settings import ChunkingSettings
 from ragmem.errors import RagmemError, StoreDamagedError
 from ragmem.ports import Store
-from ragmem.services.processes.atomic_write import sync
 from ragmem.services.processes.workspace import workspace
 from ragmem.services.scrub.catalog import clean, find_in_tables
 from ragmem.services.scrub.files import BYTES, read_text

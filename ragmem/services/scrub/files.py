@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+from ragmem.config.folders import sync
 from ragmem.config.places import Places
 from ragmem.inbox import FOLDER as INBOX
 from ragmem.inbox import SUFFIX as WAITING
-from ragmem.services.processes.atomic_write import sync
 from ragmem.services.scrub.forms import Needles
 from ragmem.services.scrub.target import ScrubTarget
 from ragmem.services.transfer.restore import DERIVED

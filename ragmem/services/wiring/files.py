@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from ragmem.config.folders import sync
 from ragmem.errors import ConfigError, StorageError, os_errors_as, os_reason
-from ragmem.services.processes.atomic_write import sync
 
 MAX_BYTES = 5_000_000
 """Bytes of the largest settings file."""

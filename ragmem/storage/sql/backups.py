@@ -6,6 +6,7 @@ import time
 from contextlib import closing
 from pathlib import Path
 
+from ragmem.config.folders import sync
 from ragmem.errors import StorageError, StoreDamagedError, os_errors_as
 from ragmem.storage.sql.sqlite_errors import translate
 from ragmem.storage.sql.sqlite_files import integrity_check
@@ -46,9 +47,9 @@ def copy_database(source: Path, target: Path, *, verified: bool = True) -> None:
                 f'the database "{source}" is damaged: {problems[0]}',
                 hint="ragmem doctor says what can be done",
             )
-        _sync(unfinished)
+        sync(unfinished)
         unfinished.replace(target)
-        _sync(target.parent)
+        sync(target.parent)
     except (sqlite3.Error, OSError) as error:
         if isinstance(error, sqlite3.Error):
             meaning = translate(error, source)
@@ -85,11 +86,3 @@ def backups(database: Path, sort: str = ALL) -> list[Path]:
     """Return the copies that `back_up` made of a database, the latest first."""
     found = (database.parent / FOLDER).glob(sort)
     return sorted(found, key=lambda path: (path.stat().st_mtime_ns, path.name), reverse=True)
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -5,10 +5,11 @@ from dataclasses import dataclass, field
 from heapq import nlargest
 from typing import IO, Any
 
+from ragmem.charts.svg_parts import replace_forbidden
 from ragmem.domain.model import Entity, Relation
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.ports.graph_document import graph_document
-from ragmem.services.graph.files import Edge, GraphFormat, Node, open_graph, replace_invalid_characters
+from ragmem.services.graph.files import Edge, GraphFormat, Node, open_graph
 from ragmem.services.graph.scope import GraphScope
 from ragmem.storage.sql.batches import batches
 
@@ -170,7 +171,7 @@ def _nodes(entities: Iterable[tuple[str, Entity]], names: _Names, redactor: Reda
             [{"name": one.name, "type": one.type, "description": one.description} for _, one in batch]
         )
         for (project, one), safe in zip(batch, shown, strict=True):
-            name = names.give(project, one.name, replace_invalid_characters(safe["name"]))
+            name = names.give(project, one.name, replace_forbidden(safe["name"]))
             yield Node(name, safe["name"], safe["type"], safe["description"], project)
 
 

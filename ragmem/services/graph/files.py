@@ -8,6 +8,8 @@ from xml.sax.saxutils import escape, quoteattr
 
 import orjson
 
+from ragmem.charts.svg_parts import replace_forbidden
+
 GraphFormat = Literal["graphml", "json", "mermaid"]
 
 LABEL = 60
@@ -75,16 +77,10 @@ def open_graph(form: GraphFormat, file: IO[bytes]) -> GraphFile:
     return _NodeLink(file) if form == "json" else _Mermaid(file)
 
 
-def replace_invalid_characters(text: str) -> str:
-    """Return the text with U+FFFD for characters that XML cannot contain."""
-    return _NOT_XML.sub("\ufffd", text)
-
-
 _KEYS = {
     "node": {"label": "string", "type": "string", "project": "string", "description": "string"},
     "edge": {"weight": "double", "keywords": "string", "description": "string"},
 }
-_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _GRAPHML_START = (
     '<?xml version="1.0" encoding="UTF-8"?>\n'
     '<graphml xmlns="http://graphml.graphdrawing.org/xmlns"'
@@ -105,7 +101,7 @@ class _GraphML(GraphFile):
     END = b"  </graph>\n</graphml>\n"
 
     def _write(self, text: str) -> None:
-        self._file.write(replace_invalid_characters(text).encode())
+        self._file.write(replace_forbidden(text).encode())
 
     def node(self, node: Node) -> None:
         data = "".join(_data("n", name, getattr(node, name)) for name in _KEYS["node"])

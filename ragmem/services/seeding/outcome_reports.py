@@ -5,12 +5,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from xml.sax.saxutils import escape, quoteattr
 
+from ragmem.charts.svg_parts import replace_forbidden
 from ragmem.services.seeding.expectation_check import Group, Outcome, Verdict
 
 GROUPS: tuple[Group, ...] = ("counts", "questions")
-
-_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""Characters that XML 1.0 cannot hold, not even escaped."""
 
 
 def junit(verdict: Verdict, *, shown: str) -> str:
@@ -52,7 +50,7 @@ def _case(outcome: Outcome, shown: str) -> Iterator[str]:
     yield f"{start}>"
     said = _attribute(outcome.message)
     if outcome.status == "failed":
-        text = escape(_xml(f"{shown}:{outcome.line}: {outcome.name}: {outcome.message}"))
+        text = escape(replace_forbidden(f"{shown}:{outcome.line}: {outcome.name}: {outcome.message}"))
         yield f'      <failure message={said} type="expectation">{text}</failure>'
     else:
         yield f"      <skipped message={said}/>"
@@ -60,11 +58,7 @@ def _case(outcome: Outcome, shown: str) -> Iterator[str]:
 
 
 def _attribute(text: str) -> str:
-    return quoteattr(_xml(" ".join(text.split())))
-
-
-def _xml(text: str) -> str:
-    return _NOT_XML.sub("\ufffd", text)
+    return quoteattr(replace_forbidden(" ".join(text.split())))
 
 
 def annotations(verdict: Verdict, *, shown: str) -> list[str]:

@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragmem.api.memory import Ragmem, now
+from ragmem.charts.svg_parts import replace_forbidden
 from ragmem.domain.model import Draft, Entity, Extraction, Record, Relation, Scope
 from ragmem.domain.secrets.redaction import DEFAULT
-from ragmem.services.graph.files import Edge, Node, open_graph, replace_invalid_characters
+from ragmem.services.graph.files import Edge, Node, open_graph
 from ragmem.services.ingestion.classify import classify_draft
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
@@ -26,9 +27,7 @@ ODD = [
     "bell\x07",
 ]
 
-NAMES = st.lists(
-    st.text(min_size=1, max_size=12).map(replace_invalid_characters), min_size=1, max_size=8, unique=True
-)
+NAMES = st.lists(st.text(min_size=1, max_size=12).map(replace_forbidden), min_size=1, max_size=8, unique=True)
 
 
 @pytest.fixture(params=["fake", "lightrag"])
@@ -80,10 +79,10 @@ def test_an_export_has_the_same_nodes_and_edges_as_the_store(memory, form):
     graph = read(form, data)
 
     stored = {entity.name: entity for entity, _ in memory.store.nodes("user")}
-    shown = {name: replace_invalid_characters(name) for name in stored}
+    shown = {name: replace_forbidden(name) for name in stored}
     assert set(graph) == set(shown.values())
     assert {graph.nodes[shown[name]]["description"] for name in stored} == {
-        replace_invalid_characters(entity.description) if form == "graphml" else entity.description
+        replace_forbidden(entity.description) if form == "graphml" else entity.description
         for entity in stored.values()
     }
     assert ends(graph) == {

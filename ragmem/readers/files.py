@@ -105,3 +105,11 @@ def _read_bytes(path: Path, max_bytes: int) -> bytes:
     except (OSError, ValueError) as error:
         problem = (getattr(error, "strerror", None) or str(error)).lower()
         raise ReadError(path, Reason.UNREADABLE, problem, hint="check its permissions") from error
+
+
+def size_of(path: Path) -> int:
+    """Return the size of a file in bytes; 0 where it has gone since, or cannot be looked at."""
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0

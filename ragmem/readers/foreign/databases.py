@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ragmem.errors import NotFoundError, SourceError, os_errors_as, os_reason
-from ragmem.readers.files import show
+from ragmem.readers.files import show, size_of
 
 SQLITE = b"SQLite format 3\0"
 
@@ -114,7 +114,7 @@ def unchanging_copy(path: Path) -> Iterator[Path]:
             f'cannot import "{show(path)}": a transaction in it is not finished',
             hint="close the program that writes it, then run the command again",
         )
-    if not _size(log):
+    if not size_of(log):
         yield path
         return
     with tempfile.TemporaryDirectory(prefix="ragmem-import-") as folder:
@@ -135,7 +135,7 @@ def unchanging_copy(path: Path) -> Iterator[Path]:
             if _state(path, log) == before:
                 yield copy
                 return
-            if not _size(log):
+            if not size_of(log):
                 break
     raise SourceError(
         f'cannot import "{show(path)}": another program writes it at this moment',
@@ -177,13 +177,6 @@ def _is_hot(journal: Path) -> bool:
             return any(file.read(len(_JOURNAL)))
     except OSError:
         return False
-
-
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except OSError:
-        return 0
 
 
 def _state(*paths: Path) -> list[tuple[int, int]]:

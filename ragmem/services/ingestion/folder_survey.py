@@ -6,6 +6,7 @@ from pathlib import Path
 from ragmem.config.settings import Settings, SourceSpec
 from ragmem.frozen import dataclass
 from ragmem.readers.discover import base_of, is_named
+from ragmem.readers.files import size_of
 from ragmem.services.ingestion.drafts import find_in_folder, readable_files
 
 MANY_FILES = 200
@@ -54,7 +55,7 @@ def _survey(folder: Path, *, settings: Settings, home: Path) -> FolderSurvey:
         if any(base.is_relative_to(place) and base.is_dir() for base in _bases(spec, home))
         or any(is_named(file, spec, home=home) for file in files)
     )
-    return FolderSurvey(folder, len(files), sum(map(_size, files)), discovery.cut, sources)
+    return FolderSurvey(folder, len(files), sum(map(size_of, files)), discovery.cut, sources)
 
 
 def _bases(spec: SourceSpec, home: Path) -> Iterator[Path]:
@@ -63,10 +64,3 @@ def _bases(spec: SourceSpec, home: Path) -> Iterator[Path]:
         if base is not None:
             yield base
             yield base.resolve()
-
-
-def _size(file: Path) -> int:
-    try:
-        return file.stat().st_size
-    except OSError:  # it has gone since
-        return 0

@@ -8,7 +8,7 @@ from pathlib import Path
 from ragmem.config.settings import REPOSITORY, Settings, SourceSpec
 from ragmem.domain.sessions.transcript import SOURCE
 from ragmem.readers.discover import Discovery
-from ragmem.readers.files import show
+from ragmem.readers.files import show, size_of
 from ragmem.readers.roots import marked_root
 from ragmem.services.ingestion.source import RepositoryFinder, find_files
 from ragmem.storage.home.catalog import Catalog
@@ -82,7 +82,9 @@ def find_unread(
         discovery = find_files(
             spec, home=home, settings=settings, repositories=repositories, most=MOST_ENTRIES
         )
-        sizes = {path: size for path in discovery.files if show(path) not in known and (size := _size(path))}
+        sizes = {
+            path: size for path in discovery.files if show(path) not in known and (size := size_of(path))
+        }
         if sizes:
             places = tuple(quoted(place, home) for place in largest(sizes, repositories.search.repositories))
             told = command or f"ragmem ingest {' '.join(places)}"
@@ -134,13 +136,6 @@ def largest(paths: Iterable[Path], repositories: Iterable[Path]) -> list[Path]:
         place = root / path.relative_to(root).parts[0]
         counts[place] = counts.get(place, 0) + 1
     return sorted(counts, key=lambda place: (-counts[place], place))[:_SHOWN]
-
-
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except OSError:  # it has gone since
-        return 0
 
 
 def quoted(path: Path, home: Path) -> str:

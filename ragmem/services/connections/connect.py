@@ -226,20 +226,16 @@ def _current_scale(catalog: Catalog, store: VectorIndex, *, now: datetime) -> St
     return StoredScale(scale, now)
 
 
-def _sample_cosines(
-    catalog: Catalog, store: VectorIndex, projects: Sequence[str] | None = None
-) -> tuple[list[float], list[float]]:
+def _sample_cosines(catalog: Catalog, store: VectorIndex) -> tuple[list[float], list[float]]:
     """Return cosines of random pairs within a project, and of nearest neighbours that are not copies.
 
-    The sample is from the largest of these projects (None: of all), each by its size. Raises BackendError.
+    The sample is from the largest projects, each by its size. Raises BackendError.
     """
     import numpy as np  # noqa: PLC0415 - most commands compare nothing
 
     from ragmem.services.vectors.project_vectors import read_space  # noqa: PLC0415
 
     sizes = catalog.connections.sizes()
-    if projects is not None:
-        sizes = {project: sizes[project] for project in projects if project in sizes}
     largest = sorted(sizes, key=lambda project: (-sizes[project], project))[:_PROJECTS]
     total = sum(sizes[project] for project in largest)
     random: list[float] = []

@@ -24,8 +24,7 @@ from ragmem.services.models.bundle_archive import (
 from ragmem.services.models.bundle_wheels import PACKAGE, WheelTarget
 from ragmem.services.models.local_models import examine_folder
 from ragmem.services.models.use import LOCAL_BACKENDS
-from ragmem.services.processes.atomic_write import new_file, place_for
-from ragmem.services.processes.workspace import workspace
+from ragmem.services.processes.atomic_write import new_file, place_for, workspace
 from ragmem.services.transfer.backup_file import CONFIG_FILES
 
 FREE_TABLES = {"options", "environment"}

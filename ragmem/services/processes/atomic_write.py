@@ -1,6 +1,9 @@
-"""Write files atomically, readable by their owner only."""
+"""Write files atomically, readable by their owner only, and large ones beside their final place."""
 
+import fcntl
 import os
+import shutil
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -8,7 +11,6 @@ from typing import IO
 
 from ragmem.config.folders import sync
 from ragmem.errors import StorageError, UsageError, os_errors_as
-from ragmem.services.processes.workspace import workspace
 
 
 def place_for(path: Path, *, force: bool) -> Path:
@@ -49,3 +51,48 @@ def new_file(path: Path, *, force: bool = False) -> Iterator[IO[bytes]]:
 
 def _privately(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
+
+
+PREFIX = ".ragmem-unfinished-"
+"""Only ragmem uses it: whatever has this prefix, in any folder that is written to, is removed."""
+
+
+@contextmanager
+def workspace(parent: Path) -> Iterator[Path]:
+    """Give an empty private folder in `parent`, which is removed when the block ends.
+
+    Folders of killed processes are removed first: a living process holds the lock of its folder.
+    """
+    for left in parent.glob(f"{PREFIX}*"):
+        descriptor = _lock(left)
+        if descriptor is not None:
+            shutil.rmtree(left, ignore_errors=True)
+            os.close(descriptor)
+    descriptor = None
+    while descriptor is None:
+        folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))
+        # Another process may have removed the folder already.
+        descriptor = _lock(folder)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        os.close(descriptor)
+
+
+def _lock(folder: Path) -> int | None:
+    """Return the descriptor that holds a folder's lock until it is closed; None if it is unavailable."""
+    try:
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.path.samestat(os.fstat(descriptor), folder.stat()):
+            return descriptor
+    except OSError:
+        # Somebody else holds it, or has removed the folder.
+        os.close(descriptor)
+        return None
+    os.close(descriptor)
+    return None

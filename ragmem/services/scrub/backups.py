@@ -14,7 +14,7 @@ from ragmem.config.places import Places
 from ragmem.config.settings import ChunkingSettings
 from ragmem.errors import RagmemError, StoreDamagedError
 from ragmem.ports import Store
-from ragmem.services.processes.workspace import workspace
+from ragmem.services.processes.atomic_write import workspace
 from ragmem.services.scrub.catalog import clean, find_in_tables
 from ragmem.services.scrub.files import BYTES, read_text
 from ragmem.services.scrub.target import ScrubTarget

@@ -8,9 +8,8 @@ from pathlib import Path
 from ragmem import __version__
 from ragmem.config.places import Places
 from ragmem.errors import StorageError, StoreDamagedError, os_errors_as
-from ragmem.services.processes.atomic_write import new_file, place_for
+from ragmem.services.processes.atomic_write import new_file, place_for, workspace
 from ragmem.services.processes.progress import Progress, Silent
-from ragmem.services.processes.workspace import workspace
 from ragmem.services.transfer.backup_file import (
     CONFIG_FILES,
     DATABASE,

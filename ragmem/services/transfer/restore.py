@@ -18,9 +18,8 @@ from ragmem.config.folders import sync
 from ragmem.config.places import Places
 from ragmem.errors import StorageError, StoreBusyError, StoreDamagedError, UsageError, os_errors_as
 from ragmem.ports import Store
-from ragmem.services.processes.atomic_write import new_file
+from ragmem.services.processes.atomic_write import new_file, workspace
 from ragmem.services.processes.progress import Progress
-from ragmem.services.processes.workspace import workspace
 from ragmem.services.transfer.backup import REPLACED, folder_of, moment_name
 from ragmem.services.transfer.backup_file import CONFIG_FILES
 from ragmem.services.transfer.export_reader import ExportReader

@@ -115,6 +115,8 @@ def ingest(
 ) -> int:
     """Store files, folders or standard input."""
     from ragmem.api.memory import now
+    from ragmem.cli import ingest_buffer
+    from ragmem.inbox.buffer import Request
     from ragmem.services.ingestion.classify import classify_draft
     from ragmem.services.ingestion.drafts import DraftOptions
     from ragmem.services.ingestion.ingest import signal_rule
@@ -126,30 +128,27 @@ def ingest(
     if drain:
         if paths or any((kind, tag, project, spec, at, title, buffer, text, code, rebuild, dry_run)):
             raise UsageError("--drain goes alone", hint="ragmem ingest --drain")
-        from ragmem.cli.ingest_buffer import drain as drain_inbox
-
-        return drain_inbox(as_json=as_json, quiet=quiet)
+        return ingest_buffer.drain(as_json=as_json, quiet=quiet)
     if buffer:
         if code or rebuild or dry_run:
             raise UsageError("--buffer takes texts and files alone", hint="ragmem ingest --buffer notes.md")
-        from ragmem.cli.ingest_buffer import buffer as accept
-
-        return accept(
-            paths,
+        request = Request(
             texts=text or (),
-            kind=kind,
-            entry=type_,
-            event_time=parse_moment(at, now=now()) if at else None,
+            paths=paths,
             tags=tag or (),
             as_lines=as_lines,
             as_json=as_json,
             quiet=quiet,
+            event_time=parse_moment(at, now=now()) if at else None,
+            kind=kind.value if kind else "",
+            type=type_.value if type_ else "",
             title=title,
             project=project,
             spec=spec,
             session=session,
             agent=agent,
         )
+        return ingest_buffer.buffer(request)
     if any((text, type_, session, agent, as_lines)):
         raise UsageError(
             "--text, --type, --session, --agent and --jsonl go with --buffer",

@@ -1,61 +1,33 @@
 """`ragmem ingest --buffer` and `--drain`: accept texts into the inbox, and store what waits there."""
 
 import os
-from collections.abc import Sequence
 from dataclasses import asdict
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragmem.cli.common import Bar, open_memory, plural, prepare_stored, say, say_json, tell
-from ragmem.domain.model import SHORT_ID_LENGTH, Kind
-from ragmem.domain.model.lifecycle import EntryType
+from ragmem.domain.model import SHORT_ID_LENGTH
 from ragmem.errors import EXIT_FAILED, EXIT_OK, NotFoundError, UsageError
 from ragmem.hooks.drain import release
+from ragmem.inbox.buffer import STDIN, Request, accept
 
 if TYPE_CHECKING:
     from ragmem.services.processes.refusals import Refusal
 
 
-def buffer(
-    paths: Sequence[str],
-    *,
-    texts: Sequence[str],
-    kind: Kind | None,
-    entry: EntryType | None,
-    event_time: datetime | None,
-    tags: Sequence[str],
-    as_lines: bool,
-    as_json: bool,
-    quiet: bool,
-    **said: str,
-) -> int:
+def buffer(request: Request) -> int:
     """Accept texts, files and standard input that the fast path could not parse."""
-    from ragmem.inbox.buffer import STDIN, Request, accept
-
-    if as_lines and STDIN not in paths:
+    if request.as_lines and STDIN not in request.paths:
         raise UsageError("--jsonl is about standard input", hint="ragmem ingest --buffer --jsonl -")
-    if not texts and not paths:
+    if not request.texts and not request.paths:
         raise UsageError(
             "there is nothing to accept", hint='ragmem ingest --buffer --text "what to remember"'
         )
-    for path in paths:
+    for path in request.paths:
         if path != STDIN and not Path(path).exists():
             raise NotFoundError(f'there is no file "{path}"', hint="give a path, or - for standard input")
         if path != STDIN and not Path(path).is_file():
             raise UsageError(f'"{path}" is not a regular file', hint="ragmem ingest takes folders")
-    request = Request(
-        texts=texts,
-        paths=paths,
-        tags=tags,
-        as_lines=as_lines,
-        as_json=as_json,
-        quiet=quiet,
-        event_time=event_time,
-        kind=kind.value if kind else "",
-        type=entry.value if entry else "",
-        **said,
-    )
     return accept(request, environ=os.environ, home=str(Path.home()), cwd=str(Path.cwd()))
 
 

@@ -3,13 +3,12 @@
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
-from ragmem.config.settings import ChunkingSettings, Settings, SourceSpec
+from ragmem.config.settings import Settings, SourceSpec
 from ragmem.domain.model import State
-from ragmem.domain.secrets.redaction import Redactor
 from ragmem.errors import BackendError, NotFoundError, StorageError, StoreBusyError
 from ragmem.ports import Store
 from ragmem.readers.commit_dates import CommitDates
@@ -114,24 +113,21 @@ def seed(
     )
     with documents or DocumentReader(settings) as opened:
         removed = RemovedPages(catalog, open_store, writer, report, now=now)
-        commits = CommitDates()
+        seeder = _FileSeeder(
+            catalog,
+            settings,
+            writer=writer,
+            report=report,
+            projects=projects,
+            documents=opened,
+            removed=removed,
+            commits=CommitDates(),
+            exists=exists,
+            fresh=explain,
+            now=now,
+        )
         for spec, discovery in found:
-            _seed_source(
-                catalog,
-                spec,
-                discovery,
-                writer,
-                tally=tallies[spec.name],
-                report=report,
-                settings=settings,
-                projects=projects,
-                fresh=explain,
-                exists=exists,
-                now=now,
-                documents=opened,
-                commits=commits,
-                removed=removed,
-            )
+            seeder.seed(spec, discovery, tallies[spec.name])
         removed.archive()
     report.note = writer.down
     if not dry_run:
@@ -255,107 +251,94 @@ def _merge_words(catalog: Catalog, added: int) -> None:
             merge_all(connection)
 
 
-def _seed_source(
-    catalog: Catalog,
-    spec: SourceSpec,
-    discovery: Discovery,
-    writer: Writer,
-    *,
-    tally: Tally,
-    report: SeedReport,
-    settings: Settings,
-    projects: ProjectFinder,
-    fresh: bool,
-    exists: bool,
-    now: datetime,
-    documents: DocumentReader,
-    commits: CommitDates,
-    removed: RemovedPages,
-) -> None:
-    tally.files = len(discovery.files)
-    report.skip(tally, discovery.skipped)
-    named = named_projects(catalog, projects) if spec.scope == "named" else None
-    fingerprint = named.fingerprint if named else ""
-    pictures = UnreadPictures()
-    seen = SeenFiles(catalog, spec, settings, anew=fresh or not exists, named=fingerprint)
-    if exists and not report.dry_run and catalog.files.is_shared:
-        seen.mark_missing(discovery)
+@dataclass(slots=True)
+class _FileSeeder:
+    """Seeds the sources that are read file by file."""
 
-    for path in discovery.files:
-        writer.batch.steps += 1
-        reading = read_file(
-            path,
-            spec,
-            settings=settings,
-            projects=projects,
-            unchanged=seen.is_unchanged,
-            documents=documents,
-            commits=commits,
-        )
-        if reading.unchanged:
-            seen.count(path, tally, report)
-            continue
-        mover = None if report.dry_run else writer.flushed_store
-        moving = place_drafts(catalog, reading.drafts, spec, named, open_store=mover, now=now)
-        writer.down = writer.down or moving.note
-        reading = replace(reading, drafts=tuple(assign_ids(catalog, moving.drafts)))
-        try:
-            judged = _classify(
-                reading,
+    catalog: Catalog
+    settings: Settings
+    _: KW_ONLY
+    writer: Writer
+    report: SeedReport
+    projects: ProjectFinder
+    documents: DocumentReader
+    removed: RemovedPages
+    commits: CommitDates
+    exists: bool
+    fresh: bool
+    now: datetime
+
+    def seed(self, spec: SourceSpec, discovery: Discovery, tally: Tally) -> None:
+        """Read the files of a source that are new or changed, and hand their memories to the writer."""
+        catalog, report, writer = self.catalog, self.report, self.writer
+        tally.files = len(discovery.files)
+        report.skip(tally, discovery.skipped)
+        named = named_projects(catalog, self.projects) if spec.scope == "named" else None
+        fingerprint = named.fingerprint if named else ""
+        pictures = UnreadPictures()
+        seen = SeenFiles(catalog, spec, self.settings, anew=self.fresh or not self.exists, named=fingerprint)
+        if self.exists and not report.dry_run and catalog.files.is_shared:
+            seen.mark_missing(discovery)
+
+        for path in discovery.files:
+            writer.batch.steps += 1
+            reading = read_file(
+                path,
                 spec,
-                tally,
-                report,
-                pictures,
-                sizes=settings.chunking,
-                now=now,
-                redactor=catalog.redactor,
+                settings=self.settings,
+                projects=self.projects,
+                unchanged=seen.is_unchanged,
+                documents=self.documents,
+                commits=self.commits,
             )
-        except Exception as error:  # noqa: BLE001 - one file never stops the others
-            tally.failed += 1
-            report.problems.append(Problem(spec.name, str(path), failure(error)))
-            writer.batch.files.append(seen.failure_record(reading))
-            continue
-        if reading.error is not None:
-            if reading.modified_ns:
+            if reading.unchanged:
+                seen.count(path, tally, report)
+                continue
+            mover = None if report.dry_run else writer.flushed_store
+            moving = place_drafts(catalog, reading.drafts, spec, named, open_store=mover, now=self.now)
+            writer.down = writer.down or moving.note
+            reading = replace(reading, drafts=tuple(assign_ids(catalog, moving.drafts)))
+            try:
+                judged = self._classify(reading, spec, tally, pictures)
+            except Exception as error:  # noqa: BLE001 - one file never stops the others
+                tally.failed += 1
+                report.problems.append(Problem(spec.name, str(path), failure(error)))
                 writer.batch.files.append(seen.failure_record(reading))
-            continue
-        changes: list[Change] = ["new"] * len(judged)
-        if exists:
-            changes, redated = compare(catalog, judged, leave_archived=True, moved=moving.moved)
-            writer.batch.redated |= redated
-        counts = _count(judged, changes, tally, report)
-        for item, change in zip(judged, changes, strict=True):
-            writer.add(item, change, str(reading.path))
-        # A file whose memories could not be moved is read again.
-        if not moving.note:
-            removed.add(reading, seen.record(reading, counts), is_known=exists and seen.is_known(path))
-        writer.flush_if_full()
-    report.problems += [Problem(spec.name, path, line, "warning") for path, line in pictures.lines()]
+                continue
+            if reading.error is not None:
+                if reading.modified_ns:
+                    writer.batch.files.append(seen.failure_record(reading))
+                continue
+            changes: list[Change] = ["new"] * len(judged)
+            if self.exists:
+                changes, redated = compare(catalog, judged, leave_archived=True, moved=moving.moved)
+                writer.batch.redated |= redated
+            counts = _count(judged, changes, tally, report)
+            for item, change in zip(judged, changes, strict=True):
+                writer.add(item, change, str(reading.path))
+            # A file whose memories could not be moved is read again.
+            if not moving.note:
+                known = self.exists and seen.is_known(path)
+                self.removed.add(reading, seen.record(reading, counts), is_known=known)
+            writer.flush_if_full()
+        report.problems += [Problem(spec.name, path, line, "warning") for path, line in pictures.lines()]
 
-
-def _classify(
-    reading: ReadResult,
-    spec: SourceSpec,
-    tally: Tally,
-    report: SeedReport,
-    pictures: UnreadPictures,
-    *,
-    sizes: ChunkingSettings,
-    now: datetime,
-    redactor: Redactor,
-) -> list[ClassifiedMemory]:
-    if pictures.add(reading):
-        return []
-    if reading.error is not None:
-        tally.failed += 1
-        report.problems.append(Problem(spec.name, str(reading.path), reading.error.full_message))
-        return []
-    for warning in reading.warnings:
-        report.problems.append(Problem(spec.name, str(reading.path), warning, "warning"))
-    return [
-        classify_draft(draft, now=now, sizes=sizes, rule=spec.signal, redactor=redactor)
-        for draft in reading.drafts
-    ]
+    def _classify(
+        self, reading: ReadResult, spec: SourceSpec, tally: Tally, pictures: UnreadPictures
+    ) -> list[ClassifiedMemory]:
+        if pictures.add(reading):
+            return []
+        problems = self.report.problems
+        if reading.error is not None:
+            tally.failed += 1
+            problems.append(Problem(spec.name, str(reading.path), reading.error.full_message))
+            return []
+        problems += [Problem(spec.name, str(reading.path), told, "warning") for told in reading.warnings]
+        sizes, redactor = self.settings.chunking, self.catalog.redactor
+        return [
+            classify_draft(draft, now=self.now, sizes=sizes, rule=spec.signal, redactor=redactor)
+            for draft in reading.drafts
+        ]
 
 
 def _count(

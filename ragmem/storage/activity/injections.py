@@ -1,7 +1,7 @@
 """The log of injections into sessions, limited by the retention of the settings."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, fields
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -11,22 +11,6 @@ from ragmem.frozen import dataclass
 from ragmem.storage.sql.database import Database, delete_in
 from ragmem.storage.sql.migrations import select_from
 from ragmem.storage.sql.rows import from_stamp, to_stamp
-
-_COLUMNS = (
-    "injected_at",
-    "session",
-    "agent",
-    "assistant",
-    "event",
-    "project",
-    "memory",
-    "score",
-    "tokens",
-    "question",
-    "reason",
-    "detail",
-)
-
 
 HIGHEST = "\U0010ffff"
 """A character above all that a session's id may have."""
@@ -61,6 +45,9 @@ class Injection:
     question: str = ""
     reason: str = ""
     detail: Mapping[str, Any] = field(default_factory=dict)
+
+
+_COLUMNS = tuple(column.name for column in fields(Injection))
 
 
 class Injections:
@@ -127,38 +114,14 @@ class Injections:
 
 
 def _values(item: Injection) -> tuple[Any, ...]:
-    return (
-        to_stamp(item.injected_at),
-        item.session,
-        item.agent,
-        item.assistant,
-        item.event,
-        item.project,
-        item.memory,
-        item.score,
-        item.tokens,
-        item.question,
-        item.reason,
-        orjson.dumps(item.detail).decode(),
-    )
+    at, *others, detail = (getattr(item, name) for name in _COLUMNS)
+    return (to_stamp(at), *others, orjson.dumps(detail).decode())
 
 
 def _from(row: Sequence[Any]) -> Injection:
-    at, session, agent, assistant, event, project, memory, score, tokens, question, reason, detail = row
-    return Injection(
-        from_stamp(at),
-        session,
-        event,
-        memory,
-        agent,
-        assistant,
-        project,
-        score,
-        tokens,
-        question,
-        reason,
-        _detail(detail),
-    )
+    at, *others, detail = row
+    values = [from_stamp(at), *others, _detail(detail)]
+    return Injection(*values)
 
 
 def _detail(text: str) -> Mapping[str, Any]:

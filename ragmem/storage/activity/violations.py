@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from typing import Any
 
 from ragmem.frozen import dataclass
 from ragmem.storage.sql import meta
@@ -108,21 +109,13 @@ class Violations:
             f" FROM violations {where} ORDER BY found_at DESC, n DESC LIMIT ?"
         )
         rows = select_from(self._database, "violations", statement, (*parameters, limit))
-        return [
-            Violation(
-                n,
-                from_stamp(found),
-                session,
-                agent,
-                assistant,
-                project,
-                rule,
-                statement,
-                excerpt,
-                None if told is None else from_stamp(told),
-            )
-            for n, found, session, agent, assistant, project, rule, statement, excerpt, told in rows
-        ]
+        return [_from(row) for row in rows]
+
+
+def _from(row: Sequence[Any]) -> Violation:
+    number, found, *others, told = row
+    values = [number, from_stamp(found), *others, None if told is None else from_stamp(told)]
+    return Violation(*values)
 
 
 def _count(row: Sequence[int] | None) -> int:

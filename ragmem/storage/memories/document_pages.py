@@ -80,21 +80,6 @@ def documents(database: Database, ids: Iterable[str]) -> list[Document]:
 
 def _document(row: Sequence[Any]) -> Document:
     *told, created, updated, happened, tags, protected, chunks = row
-    identifier, source, uri, project, kind, state, title, beginning, characters = told
-    return Document(
-        id=identifier,
-        source=source,
-        uri=uri,
-        project=project,
-        kind=kind,
-        state=state,
-        title=title,
-        beginning=beginning,
-        characters=characters,
-        created=from_stamp(created).isoformat(),
-        updated=from_stamp(updated).isoformat(),
-        happened=from_stamp(happened).isoformat(),
-        tags=tuple(orjson.loads(tags)),
-        protected=bool(protected),
-        chunks=chunks,
-    )
+    dates = (from_stamp(stamp).isoformat() for stamp in (created, updated, happened))
+    values = [*told, *dates, tuple(orjson.loads(tags)), bool(protected), chunks]
+    return Document(*values)

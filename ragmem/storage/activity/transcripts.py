@@ -5,6 +5,7 @@ while its memories are shared.
 """
 
 from collections.abc import Iterable
+from dataclasses import astuple
 from datetime import datetime
 from typing import Any
 
@@ -56,27 +57,13 @@ class Transcripts:
 
     def keep(self, transcript: Transcript) -> None:
         """Write the state of a transcript, within the caller's transaction if there is one."""
-        t = transcript
+        here = prefix_of(self._database)
+        path, *others, read_at = astuple(transcript)
         with self._database.write() as connection:
-            connection.execute(
-                "DELETE FROM transcripts WHERE path = ?", (prefix_of(self._database) + t.path,)
-            )
+            connection.execute("DELETE FROM transcripts WHERE path = ?", (here + path,))
             connection.execute(
                 f"INSERT INTO transcripts ({_COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
-                (
-                    prefix_of(self._database) + t.path,
-                    t.assistant,
-                    t.session,
-                    t.project,
-                    t.head,
-                    t.size,
-                    t.modified_ns,
-                    t.position,
-                    t.exchanges,
-                    t.carried,
-                    t.rules,
-                    to_stamp(t.read_at),
-                ),
+                (here + path, *others, to_stamp(read_at)),
             )
 
     def forget(self, paths: Iterable[str]) -> None:

@@ -97,23 +97,7 @@ def tell_event(connection: Connection, name: str, event: int) -> None:
 
 
 def _agent(row: Sequence[Any]) -> Agent:
-    (name, config, project, host, pid, status, task, progress, joined, seen, stale, stop, why, paused,
-     why_paused, waiting) = row  # fmt: skip
-    return Agent(
-        id=name,
-        config_name=config,
-        project_path=project,
-        host=host,
-        pid=pid,
-        status=status,
-        current_task=task,
-        progress=progress,
-        joined=from_stamp(joined),
-        last_seen=from_stamp(seen),
-        stale=bool(stale),
-        should_stop=bool(stop),
-        stop_reason=why,
-        paused=bool(paused),
-        pause_reason=why_paused,
-        waiting=waiting,
-    )
+    *others, joined, seen, stale, stop, why, paused, why_paused, waiting = row
+    moments, flags = (from_stamp(joined), from_stamp(seen)), (bool(stale), bool(stop))
+    values = [*others, *moments, *flags, why, bool(paused), why_paused, waiting]
+    return Agent(*values)

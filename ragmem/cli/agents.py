@@ -157,15 +157,7 @@ def acknowledge(
     with open_memory() as memory:
         done = memory.agents.acknowledge(agent, numbers)
     if as_json:
-        say_json(
-            {
-                "schema": 1,
-                "acknowledged": done.acknowledged,
-                "already": done.already,
-                "unknown": done.unknown,
-                "waiting": done.waiting,
-            }
-        )
+        say_json({"schema": 1, **asdict(done)})
     else:
         for number in done.unknown:
             tell(f"{number} was never sent to {agent}, or is no longer kept")

@@ -1,6 +1,7 @@
 """`ragmem share`: share memories with a team over the git remote of a project."""
 
 import sys
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -115,19 +116,7 @@ def status(as_json: JsonOption = False) -> int:
                 "unpushed": found.unpushed,
                 "waiting": found.waiting,
                 "fetched_at": found.fetched_at,
-                "members": [
-                    {
-                        "member": one.member,
-                        "memories": one.memories,
-                        "waiting": one.waiting,
-                        "rejected": one.rejected,
-                        "withdrawn": one.withdrawn,
-                        "unsigned": one.unsigned,
-                        "muted": one.muted,
-                        "fetched_at": one.fetched_at,
-                    }
-                    for one in found.members
-                ],
+                "members": [asdict(one) for one in found.members],
             }
         )
         return EXIT_OK

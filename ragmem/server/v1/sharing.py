@@ -1,6 +1,7 @@
 """The routes on what members of a team have shared: review, members, conflicts; none contacts a remote."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query
@@ -157,16 +158,7 @@ def projects(memory: Ragmem, project: Projects = None) -> SharedProjects:
             project=key,
             waiting=memory.sharing.count_waiting(project=key),
             members=[
-                SharedMember(
-                    member=one.member,
-                    memories=one.memories,
-                    waiting=one.waiting,
-                    rejected=one.rejected,
-                    withdrawn=one.withdrawn,
-                    unsigned=one.unsigned,
-                    muted=one.muted,
-                    fetched_at=format_moment(one.fetched_at),
-                )
+                SharedMember.model_validate(asdict(one) | {"fetched_at": format_moment(one.fetched_at)})
                 for one in memory.sharing.members(project=key)
             ],
         )

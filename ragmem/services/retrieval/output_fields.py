@@ -1,6 +1,6 @@
 """The fields of JSON objects in answers: one definition of value, type, example and description.
 
-The command line, MCP and REST use the values. `server.v1.output_models` builds the models of `/openapi.json`
+The command line, MCP and REST use the values. `server.v1.memory_models` builds the models of `/openapi.json`
 from the other attributes, and the web page shows each field without a place of its own.
 """
 

@@ -16,7 +16,7 @@ from ragmem.services.context.injection_list import ListedInjection
 from ragmem.services.lifecycle.approval import Proposal
 from ragmem.services.reporting.queue_list import queue
 from ragmem.services.reporting.transcript_list import transcript_states
-from ragmem.services.seeding.source_files import files_of
+from ragmem.services.seeding.files import files_of
 from ragmem.storage.memories.memory_list import Filter, cross_count
 
 FILES = 200

@@ -6,7 +6,7 @@ from typing import Any
 
 from ragmem.api.memory import Ragmem
 from ragmem.cli.common import moment, shorten_home
-from ragmem.cli.inspect.life import describe_life
+from ragmem.cli.inspect.lines import describe_life
 from ragmem.domain.model import Match, Memory
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.services.code.links import code_of

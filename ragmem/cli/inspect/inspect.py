@@ -24,8 +24,8 @@ from ragmem.cli.inspect.export import graph
 from ragmem.cli.inspect.graph import communities, entities, entity, path, timeline
 from ragmem.cli.inspect.impact import impact
 from ragmem.cli.inspect.injections import injections
-from ragmem.cli.inspect.life import say_ageing, say_life
 from ragmem.cli.inspect.lifecycle import lifecycle
+from ragmem.cli.inspect.lines import say_ageing, say_life
 from ragmem.cli.inspect.memories import memories
 from ragmem.cli.inspect.merges import merges
 from ragmem.cli.inspect.plots import plots

@@ -1,9 +1,10 @@
-"""Functions that the views of `ragmem inspect` share: write parts of the graph."""
+"""Functions that the views of `ragmem inspect` share: write parts of the graph, and the life of a memory."""
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
-from ragmem.cli.common import table
+from ragmem.cli.common import bold, plural, say_fitted, table
 
 SAID = 110
 """Characters of a sentence in a table."""
@@ -66,4 +67,45 @@ def say_entities(found: list[dict[str, Any]], titles: dict[str, str]) -> None:
             )
             for one in found
         ],
+    )
+
+
+_WIDTH = 12
+
+
+def describe_life(life: Mapping[str, Any]) -> str:
+    """Return a memory's type, its lifecycle state, and what speaks for keeping it."""
+    parts = [
+        life["type"],
+        "pinned" if life["pinned"] else life["life"],
+        f"{life['age']} newer in its project",
+        plural(life["connections"], "connection"),
+    ]
+    if life["reprieves"]:
+        parts.append(plural(life["reprieves"], "reprieve"))
+    if life["sessions"]:
+        parts.append(f"recalled in {plural(life['sessions'], 'session')}")
+    if life["feedback"]:
+        parts.append(f"feedback {life['feedback']:+d}")
+    if life["approval"]:
+        parts.append(life["approval"])
+    if life["superseded_by"]:
+        parts.append(f"superseded by {life['superseded_by'][:_WIDTH]}")
+    return ", ".join(parts)
+
+
+def say_life(life: Mapping[str, Any]) -> None:
+    """Show the life of a memory, and the rule that decides about it."""
+    say_fitted(f"{bold('life'.ljust(_WIDTH))} {describe_life(life)}", indent=_WIDTH + 1)
+    told = f"{life['action']}, {life['rule']}: {life['reason']}"
+    say_fitted(f"{bold('rule'.ljust(_WIDTH))} {told}", indent=_WIDTH + 1)
+
+
+def say_ageing(ageing: Mapping[str, float]) -> None:
+    """Show the effect of age on a memory's score: the terms of `query --explain`, with the half-life."""
+    say_fitted(
+        f"{bold('ageing'.ljust(_WIDTH))} age_days={ageing['age_days']:g}"
+        f"  half_life_days={ageing['half_life_days']:g}  recency={ageing['recency']:g}"
+        f"  age_factor={ageing['age_factor']:g}",
+        indent=_WIDTH + 1,
     )

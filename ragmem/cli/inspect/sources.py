@@ -10,7 +10,7 @@ from ragmem.errors import EXIT_OK
 
 def sources(as_json: JsonOption = False, sources_file: SourcesFileOption = None) -> int:
     """Show the configured sources with their globs, and what of them is stored."""
-    from ragmem.services.seeding.source_files import files_of
+    from ragmem.services.seeding.files import files_of
     from ragmem.storage.memories.memory_list import Filter, cross_count
 
     with open_memory(sources_file=sources_file) as memory:

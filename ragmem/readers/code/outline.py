@@ -8,8 +8,7 @@ from ragmem.domain.code.code import ParsedFile, Symbol, SymbolKind
 from ragmem.readers.code.comments import Comment, doc_before, join_comments, purpose
 from ragmem.readers.code.expressions import bare_type, dotted_name, without_arguments
 from ragmem.readers.code.parsing import ParseResult, parse_code
-from ragmem.readers.code.references import References
-from ragmem.readers.code.scopes import OWNING, Facts, Scope
+from ragmem.readers.code.references import OWNING, Facts, References, Scope
 from ragmem.readers.code.syntax import Namespace, Syntax
 
 if TYPE_CHECKING:  # the parser is loaded when a file is read

@@ -1,17 +1,57 @@
 """The references of the code within a definition: calls, bases, types of variables, imports."""
 
 import re
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ragmem.domain.code.code import SymbolKind
 from ragmem.readers.code.expressions import bare_type, call_of, dotted_name, receiver_of, type_stated
-from ragmem.readers.code.scopes import OWNING, Facts, Scope
 from ragmem.readers.code.syntax import Syntax
 
 if TYPE_CHECKING:  # the parser is loaded when a file is read
     from tree_sitter import Node
 
     from ragmem.readers.code.parsing import Captures
+
+
+OWNING = (SymbolKind.CLASS, SymbolKind.INTERFACE)
+"""Kinds of symbols that have members."""
+
+
+@dataclass(slots=True)
+class Scope:
+    """An open definition, or a function without a name."""
+
+    end: int
+    prefix: str
+    symbol: str
+    owner: str
+    type_owner: str = ""
+    """The class of `this`."""
+    kind: SymbolKind | None = None
+    names: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Facts:
+    """The facts of a file that linking needs, as lists of rows."""
+
+    namespace: str
+    imports: list[list[Any]] = field(default_factory=list)
+    members: list[list[str]] = field(default_factory=list)
+    calls: list[list[Any]] = field(default_factory=list)
+    passed: list[list[Any]] = field(default_factory=list)
+    bases: list[list[Any]] = field(default_factory=list)
+    fields: list[list[str]] = field(default_factory=list)
+    returns: list[list[str]] = field(default_factory=list)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the facts that are not empty."""
+        rows = {name: getattr(self, name) for name in self.__slots__}
+        # The result of a chain of calls is known in its own file alone.
+        rows["fields"] = [row for row in self.fields if not row[2].startswith("#")]
+        return {name: value for name, value in rows.items() if value or name == "namespace"}
+
 
 _LONGEST_NAME = 120
 _LONGEST_TEXT = 300

@@ -1,6 +1,8 @@
 """The files of a source as seed saw them last, so that it does not open unchanged ones again."""
 
+from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ragmem import __version__
@@ -105,3 +107,25 @@ def _rules_of(spec: SourceSpec, settings: Settings, named: str) -> str:
     return digest(
         "rules", rules_version(redactor=settings.redactor), *(str(part) for part in parts), length=12
     )
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFiles:
+    """Paths in order, those without a memory, and the number of memories by tier."""
+
+    paths: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+    tally: Mapping[str, int] = field(default_factory=dict)
+
+
+def files_of(catalog: Catalog, source: str) -> SourceFiles:
+    """Return the files of a source that still exist; none where nothing was ever seeded."""
+    if not catalog.exists():
+        return SourceFiles()
+    there = {path: file for path, file in catalog.files.seen_files(source).items() if file.size != GONE}
+    tally: Counter[str] = Counter()
+    for file in there.values():
+        tally.update({name: count for name, count in file.tally.items() if count})
+    paths = tuple(sorted(there))
+    without = tuple(path for path in paths if not any(there[path].tally.values()))
+    return SourceFiles(paths, without, dict(sorted(tally.items())))

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
 
 from ragmem import __version__
 from ragmem.api.memory import Ragmem
@@ -141,15 +141,25 @@ def create_app(
         protected_resource.routes(team.oauth if team else None),
         web.routes(),
     ):
-        app.include_router(router)
-    app.include_router(lightrag.routes(memory, workers, llm_workers, token=token, failures=wrong, team=team))
+        _add(app, router)
+    _add(app, lightrag.routes(memory, workers, llm_workers, token=token, failures=wrong, team=team))
     app.router.routes.append(mcp.route)
-    app.include_router(hooks.routes(memory, hook_workers))
-    app.include_router(v1.routes(memory, workers))
-    app.include_router(inference.routes(memory, workers, llm_workers))
-    app.include_router(metrics_routes(metrics, workers))
+    for router in (
+        hooks.routes(memory, hook_workers),
+        v1.routes(memory, workers),
+        inference.routes(memory, workers, llm_workers),
+        metrics_routes(metrics, workers),
+    ):
+        _add(app, router)
     describe(app, workers)
     return app
+
+
+def _add(app: FastAPI, router: APIRouter) -> None:
+    """Add the routes as they are; `include_router` would make each anew, with a validator per parameter."""
+    app.router.routes += router.routes
+    router.routes.clear()
+    app.include_router(router)  # its start and end
 
 
 def _metrics(memory: Ragmem, broker: AgentBroker, llm_workers: LlmWorkers) -> Metrics:

@@ -122,14 +122,14 @@ def _stream(what: str) -> dict[int | str, dict[str, Any]]:
 
 def routes(memory: Ragmem, workers: Workers, broker: AgentBroker) -> APIRouter:
     """Return the routes; the workers are reserved for them, so that no agent waits for a question."""
-    router = APIRouter(tags=["agents"])
+    router = APIRouter()
     for part in (_heartbeats, _messages, _events):
-        router.include_router(part(memory.agents, workers, broker))
+        router.routes += part(memory.agents, workers, broker).routes
     return router
 
 
 def _heartbeats(agents: Agents, workers: Workers, broker: AgentBroker) -> APIRouter:
-    router = APIRouter()
+    router = APIRouter(tags=["agents"])
 
     async def record(request: HeartbeatRequest | StatusRequest) -> HeartbeatResponse:
         fields = request.model_dump(exclude={"agent_id"}, exclude_none=True)
@@ -173,7 +173,7 @@ def _heartbeats(agents: Agents, workers: Workers, broker: AgentBroker) -> APIRou
 
 
 def _messages(agents: Agents, workers: Workers, broker: AgentBroker) -> APIRouter:
-    router = APIRouter()
+    router = APIRouter(tags=["agents"])
 
     @router.post("/signal", responses=EVERYWHERE | failure_responses(404, 409))
     async def signal(request: SignalRequest) -> SignalResponse:
@@ -271,7 +271,7 @@ def _messages(agents: Agents, workers: Workers, broker: AgentBroker) -> APIRoute
 
 
 def _events(agents: Agents, workers: Workers, broker: AgentBroker) -> APIRouter:
-    router = APIRouter()
+    router = APIRouter(tags=["agents"])
 
     @router.post("/events", responses=EVERYWHERE)
     async def publish(request: EventRequest) -> EventResponse:

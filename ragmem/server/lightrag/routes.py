@@ -25,12 +25,15 @@ def routes(
     tracks = Tracks()
     pipeline = Pipeline(memory, workers)
     router = APIRouter(lifespan=pipeline.lifespan)
-    router.include_router(server.routes(memory, workers, pipeline, token=token, failures=failures, team=team))
-    router.include_router(queries.routes(memory, workers, llm_workers))
-    router.include_router(documents.routes(memory, workers, tracks))
-    router.include_router(uploads.routes(memory, workers, tracks, pipeline))
-    router.include_router(graph.routes(memory, workers))
-    router.include_router(graph_edits.routes(memory, workers))
-    router.include_router(ollama.routes(memory, workers, llm_workers))
-    router.include_router(webui.routes())
+    for part in (
+        server.routes(memory, workers, pipeline, token=token, failures=failures, team=team),
+        queries.routes(memory, workers, llm_workers),
+        documents.routes(memory, workers, tracks),
+        uploads.routes(memory, workers, tracks, pipeline),
+        graph.routes(memory, workers),
+        graph_edits.routes(memory, workers),
+        ollama.routes(memory, workers, llm_workers),
+        webui.routes(),
+    ):
+        router.routes += part.routes
     return router

@@ -9,7 +9,7 @@ from ragmem.api.memory import Ragmem
 from ragmem.domain.model.lifecycle import Approval
 from ragmem.server.http.handlers import is_stored
 from ragmem.server.http.workers import Workers, worker_router
-from ragmem.server.v1.fields import MOST, PAGE, Id, IdInPath, Moment, Projects, Request, Shape
+from ragmem.server.v1.fields import MOST, PAGE, ROUTER, Id, IdInPath, Moment, Projects, Request, Shape
 from ragmem.server.v1.preconditions import format_moment, projects_of, require
 from ragmem.services.lifecycle.approval import Proposal, proposal_shape
 
@@ -70,7 +70,7 @@ class Drafted(Shape):
 
 def routes(memory: Ragmem, workers: Workers) -> APIRouter:
     """Return the routes of an open memory; blocking work runs in the workers."""
-    router = worker_router(workers, memory, tags=["lifecycle"])
+    router = worker_router(workers, memory, **ROUTER, tags=["lifecycle"])
     for method, path, endpoint, name, summary in (
         ("GET", "/approvals", proposals, "list_proposals", "List what waits for a person"),
         ("GET", "/approvals/{identifier}", proposal, "get_proposal", "Get one proposal whole"),

@@ -1,6 +1,6 @@
 """The fields that several requests and answers of `/v1/memory` share."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import Path, Query
 from pydantic import (
@@ -13,7 +13,12 @@ from pydantic import (
     StringConstraints,
 )
 
+from ragmem.server.http.failure_models import failure_responses
+
 PREFIX = "/v1/memory"
+
+ROUTER: dict[str, Any] = {"prefix": PREFIX, "responses": failure_responses(404)}
+"""The options of a router of this interface."""
 
 MOST = 200
 """Maximum items of a page."""

@@ -12,6 +12,7 @@ from ragmem.errors import UsageError
 from ragmem.server.http.failure_models import failure_responses
 from ragmem.server.http.handlers import is_stored
 from ragmem.server.http.workers import Workers, worker_router
+from ragmem.server.v1.fields import PREFIX, ROUTER
 from ragmem.server.v1.jobs import Job, JobProgress, Jobs
 from ragmem.server.v1.life_models import ApplyRequest, PlanRequest, Run, Runs, UndoRequest
 from ragmem.server.v1.life_models import Job as JobAnswer
@@ -26,7 +27,7 @@ _LATER: dict[int | str, dict[str, Any]] = {
 
 def routes(memory: Ragmem, workers: Workers) -> APIRouter:
     """Return the routes of an open memory; blocking work runs in the workers, one job at a time."""
-    router = worker_router(workers, memory, prefix="/gc", tags=["gc"])
+    router = worker_router(workers, memory, **ROUTER | {"prefix": f"{PREFIX}/gc"}, tags=["gc"])
     jobs = Jobs(workers)
     _add_plan_routes(router, memory, jobs)
     _add_undo_route(router, memory, jobs)

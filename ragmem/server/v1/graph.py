@@ -10,7 +10,7 @@ from pydantic import Field
 from ragmem.api.memory import Ragmem
 from ragmem.server.http.handlers import is_stored
 from ragmem.server.http.workers import Workers, worker_router
-from ragmem.server.v1.fields import Label, Moment, Projects, Shape, Since, Until
+from ragmem.server.v1.fields import ROUTER, Label, Moment, Projects, Shape, Since, Until
 from ragmem.server.v1.preconditions import (
     NOT_MODIFIED,
     etag,
@@ -145,7 +145,7 @@ Name = Annotated[
 
 def routes(memory: Ragmem, workers: Workers) -> APIRouter:
     """Return the routes of an open memory; blocking work runs in the workers."""
-    router = worker_router(workers, memory, tags=["graph"])
+    router = worker_router(workers, memory, **ROUTER, tags=["graph"])
     for part in (_compact, _entities, _between):
         part(router, memory)
     return router

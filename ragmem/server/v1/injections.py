@@ -8,7 +8,7 @@ from ragmem.api.memory import Ragmem
 from ragmem.domain.records.record_types import RecordType
 from ragmem.server.http.handlers import is_stored
 from ragmem.server.http.workers import Workers, worker_router
-from ragmem.server.v1.fields import Label, Projects, Since
+from ragmem.server.v1.fields import ROUTER, Label, Projects, Since
 from ragmem.server.v1.overview_models import ImpactAnswer, Injections, Records
 from ragmem.server.v1.preconditions import moment_of, projects_of, require
 from ragmem.services.code.shapes import impact_shape
@@ -21,7 +21,7 @@ REACHED = 500
 
 def routes(memory: Ragmem, workers: Workers) -> APIRouter:
     """Return the routes of an open memory; blocking work runs in the workers."""
-    router = worker_router(workers, memory, tags=["overview"])
+    router = worker_router(workers, memory, **ROUTER, tags=["overview"])
 
     @router.get("/injections", operation_id="list_injections", summary="List what assistants were given")
     def injections(

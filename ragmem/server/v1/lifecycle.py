@@ -9,7 +9,7 @@ from ragmem.domain.model import SHORT_ID_LENGTH
 from ragmem.domain.model.decay import exponential_recency
 from ragmem.server.http.handlers import is_stored
 from ragmem.server.http.workers import Workers, worker_router
-from ragmem.server.v1.fields import PAGE, Cursor, IdInPath, Limit, Projects
+from ragmem.server.v1.fields import PAGE, ROUTER, Cursor, IdInPath, Limit, Projects
 from ragmem.server.v1.life_models import RUN_NAME, ArchivePage, Curve, Decay, Lifecycle, RestoreAnswer
 from ragmem.server.v1.preconditions import cursor as cursor_of
 from ragmem.server.v1.preconditions import format_moment, place_of, projects_of, require
@@ -24,7 +24,7 @@ SPAN = 2.0
 
 def routes(memory: Ragmem, workers: Workers) -> APIRouter:
     """Return the routes of an open memory; blocking work runs in the workers."""
-    router = worker_router(workers, memory, tags=["lifecycle"])
+    router = worker_router(workers, memory, **ROUTER, tags=["lifecycle"])
     for method, path, endpoint, name, summary in (
         ("GET", "/lifecycle", lifecycle, "get_lifecycle", "Tell how memories live"),
         ("GET", "/decay", decay, "get_decay", "Get the curves of decay"),

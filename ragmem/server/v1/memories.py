@@ -10,7 +10,7 @@ from ragmem.errors import ConflictError, NotFoundError, RagmemError, UsageError
 from ragmem.ports.principal import for_audience
 from ragmem.server.http.handlers import is_stored, text_draft
 from ragmem.server.http.workers import Workers, worker_router
-from ragmem.server.v1.fields import IdInPath
+from ragmem.server.v1.fields import ROUTER, IdInPath
 from ragmem.server.v1.memory_models import (
     Connections,
     FeedbackRequest,
@@ -53,7 +53,7 @@ _ONE = "/memories/{identifier}"
 
 def routes(memory: Ragmem, workers: Workers) -> APIRouter:
     """Return the routes of an open memory; blocking work runs in the workers."""
-    router = worker_router(workers, memory, tags=["memories"])
+    router = worker_router(workers, memory, **ROUTER, tags=["memories"])
     for method, path, endpoint, name, summary in (
         ("GET", "/memories", page, "list_memories", "List memories"),
         ("GET", _ONE, details, "get_memory", "Get one memory whole"),

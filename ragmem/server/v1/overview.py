@@ -21,6 +21,7 @@ from ragmem.ports import Embedder, LanguageModel, Models
 from ragmem.ports.principal import confined_member
 from ragmem.server.http.handlers import is_stored
 from ragmem.server.http.workers import Workers, worker_router
+from ragmem.server.v1.fields import ROUTER
 from ragmem.server.v1.overview_models import (
     Check,
     Health,
@@ -64,7 +65,7 @@ class TimelineQuery(Selection):
 
 def routes(memory: Ragmem, workers: Workers) -> APIRouter:
     """Return the routes of an open memory; blocking work runs in the workers."""
-    router = worker_router(workers, memory, tags=["overview"])
+    router = worker_router(workers, memory, **ROUTER, tags=["overview"])
     _add_counts(router, memory)
     router.get("/timeline", operation_id="get_timeline", summary="Count memories by time")(timeline)
     router.get("/progress", operation_id="get_progress", summary="Tell how far a setup or a seed is")(

@@ -9,7 +9,7 @@ from pydantic import Field
 from ragmem.api.memory import Ragmem
 from ragmem.server.http.handlers import is_stored
 from ragmem.server.http.workers import Workers, worker_router
-from ragmem.server.v1.fields import Label, Request, Shape
+from ragmem.server.v1.fields import ROUTER, Label, Request, Shape
 from ragmem.server.v1.overview_models import ProjectItem, Projects
 from ragmem.server.v1.preconditions import require
 from ragmem.services.projects.projects import join, rename
@@ -38,7 +38,7 @@ class ProjectChanged(Shape):
 
 def routes(memory: Ragmem, workers: Workers) -> APIRouter:
     """Return the routes of an open memory; blocking work runs in the workers."""
-    router = worker_router(workers, memory, tags=["overview"])
+    router = worker_router(workers, memory, **ROUTER, tags=["overview"])
     for method, endpoint, name, summary in (
         ("GET", projects, "list_projects", "List the projects"),
         ("POST", change, "change_project", "Rename a project, or join it with another"),

@@ -16,7 +16,7 @@ from ragmem.server.http import context as session_context
 from ragmem.server.http.handlers import is_stored
 from ragmem.server.http.models import ContextRequest, ContextResponse, Text
 from ragmem.server.http.workers import Workers
-from ragmem.server.v1.fields import NOT_BOOLEAN, Label, Request, Shape, When
+from ragmem.server.v1.fields import NOT_BOOLEAN, ROUTER, Label, Request, Shape, When
 from ragmem.server.v1.memory_models import Former, MemorySummary, Superseded, output_model
 from ragmem.server.v1.preconditions import moment_of, projects_of
 from ragmem.services.context.context import context
@@ -135,7 +135,7 @@ NOTHING_STORED = "nothing is stored yet: run `ragmem seed`, or POST /v1/memory/m
 
 def routes(memory: Ragmem, workers: Workers) -> APIRouter:
     """Return the routes of an open memory; blocking work runs in the workers."""
-    router = APIRouter(tags=["questions"])
+    router = APIRouter(**ROUTER, tags=["questions"])
 
     @router.post(
         "/query", operation_id="query_memory", summary="Ask a question", response_model_exclude_unset=True

@@ -3,7 +3,6 @@
 from fastapi import APIRouter
 
 from ragmem.api.memory import Ragmem
-from ragmem.server.http.failure_models import failure_responses
 from ragmem.server.http.workers import Workers
 from ragmem.server.v1 import (
     approval,
@@ -17,12 +16,11 @@ from ragmem.server.v1 import (
     questions,
     sharing,
 )
-from ragmem.server.v1.fields import PREFIX
 
 
 def routes(memory: Ragmem, workers: Workers) -> APIRouter:
     """Return the routes of an open memory; blocking work runs in the workers."""
-    router = APIRouter(prefix=PREFIX, responses=failure_responses(404))
+    router = APIRouter()
     for part in (
         questions,
         memories,
@@ -35,5 +33,5 @@ def routes(memory: Ragmem, workers: Workers) -> APIRouter:
         projects,
         injections,
     ):
-        router.include_router(part.routes(memory, workers))
+        router.routes += part.routes(memory, workers).routes
     return router

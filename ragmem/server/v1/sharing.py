@@ -11,7 +11,7 @@ from ragmem.api.memory import Ragmem
 from ragmem.domain.model.lifecycle import Approval
 from ragmem.server.http.handlers import is_stored
 from ragmem.server.http.workers import Workers, worker_router
-from ragmem.server.v1.fields import MOST, PAGE, Label, Moment, Projects, Request, Shape
+from ragmem.server.v1.fields import MOST, PAGE, ROUTER, Label, Moment, Projects, Request, Shape
 from ragmem.server.v1.preconditions import format_moment, projects_of, require
 from ragmem.services.sharing.review import ReviewItem, review_shape
 
@@ -138,7 +138,7 @@ class SharedConflicts(Shape):
 
 def routes(memory: Ragmem, workers: Workers) -> APIRouter:
     """Return the routes of an open memory; blocking work runs in the workers."""
-    router = worker_router(workers, memory, tags=["sharing"])
+    router = worker_router(workers, memory, **ROUTER, tags=["sharing"])
     for method, path, endpoint, name, summary in (
         ("GET", "/shared", projects, "list_shared_projects", "Count what members have shared"),
         ("GET", "/shared/records", records, "list_shared_records", "List what members have shared"),

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -93,8 +94,14 @@ def _check_chunking(chunking: ChunkingSettings) -> str:
 
 
 def _layers(name: str, own: Path) -> list[Document]:
-    documents = [read_document(find_default(name), shipped=True), read_document(own)]
+    documents = [_read_shipped(name), read_document(own)]
     return [document for document in documents if document]
+
+
+@cache
+def _read_shipped(name: str) -> Document | None:
+    # The file is part of the package: a process that opens many homes reads it once.
+    return read_document(find_default(name), shipped=True)
 
 
 def _read_named(path: Path, cwd: Path | None) -> Document:

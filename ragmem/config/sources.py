@@ -81,6 +81,7 @@ def read_sources(
         _lay_over(entries, document)
     specs = {}
     assistants = load_assistants()
+    moved = [one for one in assistants if (environ or {}).get(one.variable)]
     for name, entry in entries.items():
         if (
             entry.document.shipped
@@ -91,10 +92,10 @@ def read_sources(
             entry.origins["glob"], entry.base = "default", entry.document.path.parent
         if entry.document.shipped and entry.origins.get("glob") == "default":
             entry.values["glob"] = tuple(
-                _expand_variables(glob, environ or {}, assistants) for glob in entry.values["glob"]
+                _expand_variables(glob, environ or {}, moved) for glob in entry.values["glob"]
             )
         spec = _spec(name, entry, variables, home)
-        specs[name] = replace(spec, globs=_expand_auto_memory(spec.globs, environ or {}, assistants, home))
+        specs[name] = replace(spec, globs=_expand_auto_memory(spec.globs, environ or {}, moved, home))
         origins += [Origin(f"sources.{name}.{key}", entry.values[key], entry.origins[key]) for key in KEYS]
     return specs, exclude, origins
 

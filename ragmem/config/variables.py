@@ -3,6 +3,7 @@
 import difflib
 import re
 from collections.abc import Mapping
+from functools import cache
 
 from ragmem.config.hook_defaults import DEPTH, LOCK, SWITCH
 from ragmem.config.offline import VARIABLE as OFFLINE_VARIABLE
@@ -46,6 +47,7 @@ class Variables:
         return ""
 
 
+@cache
 def variable_name(*key: str) -> str:
     """Return the variable for a key: ("query", "limit") is RAGMEM_QUERY_LIMIT."""
     return PREFIX + _NOT_A_LETTER.sub("_", "_".join(key).upper())

@@ -34,6 +34,10 @@ class Damage:
         return "; ".join(part for part in (self.record, lacking) if part)
 
 
+_EXPECTED: dict[tuple[str, ...], Mapping[str, Object]] = {}
+"""What steps make, by their checksums; an examination and its repair ask several times."""
+
+
 def find_damage(database: Database, schema: Schema, *, version: int = 0) -> Damage:
     """Compare a SQLite database with the schema's steps up to a version (0: the database's own).
 
@@ -99,12 +103,15 @@ def complete(database: Database, schema: Schema) -> list[str]:
     return [what for what, _ in lacking.missing]
 
 
-def _expected_objects(schema: Schema, version: int) -> dict[str, Object]:
-    with closing(sqlite3.connect(":memory:")) as connection:
-        for step in schema.migrations:
-            if step.version <= version:
+def _expected_objects(schema: Schema, version: int) -> Mapping[str, Object]:
+    steps = [step for step in schema.migrations if step.version <= version]
+    key = tuple(schema.checksums[step.version] for step in steps)
+    if key not in _EXPECTED:
+        with closing(sqlite3.connect(":memory:")) as connection:
+            for step in steps:
                 step.run(connection)
-        return _objects(connection)
+            _EXPECTED[key] = _objects(connection)
+    return _EXPECTED[key]
 
 
 def _objects(connection: Connection) -> dict[str, Object]:

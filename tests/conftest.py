@@ -12,6 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import urlencode
 
+import new_databases
 import pytest
 from hypothesis import HealthCheck, settings
 from quick_commands import COMMANDS
@@ -32,6 +33,8 @@ settings.load_profile("any-machine")
 
 # On Linux MLX would start g++ for each kernel it fuses, for seconds; read when mlx is imported.
 os.environ["MLX_DISABLE_COMPILE"] = "1"
+
+new_databases.install()
 
 # Variables of the person or of CI that would change what a command writes, or when.
 CHANGING = {"NO_COLOR", "FORCE_COLOR", "PYTHONUNBUFFERED", "COLUMNS"}

@@ -126,6 +126,7 @@ def _serve(connection):
 
     for name in PRELOADED:
         importlib.import_module(name)
+    importlib.import_module("new_databases").install()
     while head := connection.recv(8, socket.MSG_PEEK):
         if len(head) < 8:
             continue

@@ -55,6 +55,19 @@ def open_embedder():
         each.close()
 
 
+@pytest.fixture(scope="module")
+def sentence_vectors(open_embedder):
+    """Return a function that gives the vectors of all sentences by an engine; to be read only."""
+    known = {}
+
+    def vectors_of(engine):
+        if engine not in known:
+            known[engine] = open_embedder(engine).embed(SENTENCES, role="document")
+        return known[engine]
+
+    return vectors_of
+
+
 def run_python(code):
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return run.stdout.strip()
@@ -94,10 +107,10 @@ def test_vectors_are_those_of_the_original_model(engine, open_embedder, monkeypa
 
 
 @pytest.mark.parametrize("engine", ["numpy", pytest.param("onnx", marks=needs_onnx)])
-def test_a_question_is_nearest_to_its_answer(engine, open_embedder):
+def test_a_question_is_nearest_to_its_answer(engine, sentence_vectors):
     question = SENTENCES.index("Why is the websocket closed after sixty seconds?")
     answer = SENTENCES.index("Because the load balancer has an idle timeout of sixty seconds.")
-    vectors = open_embedder(engine).embed(SENTENCES, role="document")
+    vectors = sentence_vectors(engine)
     scores = vectors @ vectors[question]
     scores[question] = -1
     assert scores.argmax() == answer
@@ -107,18 +120,18 @@ def test_a_question_is_nearest_to_its_answer(engine, open_embedder):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_a_vector_does_not_depend_on_the_other_texts_of_the_call(engine, open_embedder):
+def test_a_vector_does_not_depend_on_the_other_texts_of_the_call(engine, open_embedder, sentence_vectors):
     texts = ["ok", SENTENCES[9]] if engine == "mlx" else SENTENCES
     embedder = open_embedder(engine)
-    together = embedder.embed(texts, role="document")
+    together = embedder.embed(texts, role="document") if engine == "mlx" else sentence_vectors(engine)
     alone = np.concatenate([embedder.embed([text], role="document") for text in texts])
     assert np.abs(together - alone).max() <= BATCH_TOLERANCE[engine]
 
 
 @pytest.mark.parametrize("engine", ["numpy", pytest.param("onnx", marks=needs_onnx)])
-def test_the_number_of_threads_does_not_change_a_vector(engine, open_embedder):
+def test_the_number_of_threads_does_not_change_a_vector(engine, sentence_vectors):
     single = MiniLmEmbedder(engine=engine, threads=1).embed(SENTENCES, role="document")
-    assert np.abs(single - open_embedder(engine).embed(SENTENCES, role="document")).max() <= 1e-6
+    assert np.abs(single - sentence_vectors(engine)).max() <= 1e-6
 
 
 def test_the_role_does_not_change_a_vector(open_embedder):
@@ -133,7 +146,7 @@ def test_threads_that_share_an_embedder_get_its_vectors(engine, open_embedder):
     embedder = open_embedder(engine)
     expected = embedder.embed(texts, role="document")
     with ThreadPoolExecutor(4) as pool:
-        results = list(pool.map(lambda _: embedder.embed(texts, role="document"), range(8)))
+        results = list(pool.map(lambda _: embedder.embed(texts, role="document"), range(4)))
     assert max(np.abs(result - expected).max() for result in results) <= 1e-6
 
 
@@ -232,10 +245,10 @@ def test_the_thread_limit_of_numpy_is_not_left_to_child_processes():
 
 def test_closing_twice_is_closing_once_and_the_next_text_loads_again():
     models = minilm.open_models({"engine": "numpy", "threads": 2})
-    before = models.embedder.embed(SENTENCES, role="document")
+    before = models.embedder.embed(SENTENCES[:3], role="document")
     models.close()
     models.close()
-    assert np.array_equal(before, models.embedder.embed(SENTENCES, role="document"))
+    assert np.array_equal(before, models.embedder.embed(SENTENCES[:3], role="document"))
     models.close()
     assert models.language_model is None
 
@@ -404,12 +417,13 @@ def test_a_model_in_another_folder_is_the_one_that_is_used(tmp_path):
 # The numpy engine
 
 
-def test_attention_scores_beyond_the_range_of_exp_give_the_same_vectors(monkeypatch, open_embedder):
-    embedder = open_embedder("numpy")
-    vectors = embedder.embed(SENTENCES, role="document")
+def test_attention_scores_beyond_the_range_of_exp_give_the_same_vectors(
+    monkeypatch, open_embedder, sentence_vectors
+):
+    vectors = sentence_vectors("numpy")
     nothing_is_safe = (float("inf"), 0.0)
     monkeypatch.setattr(numpy_engine, "SAFE_SUMS", nothing_is_safe)
-    assert np.abs(embedder.embed(SENTENCES, role="document") - vectors).max() <= 1e-6
+    assert np.abs(open_embedder("numpy").embed(SENTENCES, role="document") - vectors).max() <= 1e-6
 
 
 @pytest.mark.parametrize("lengths", [(1,), (2, 1, 44), (1, 48), (49, 79), (127, 129, 128), (256, 3, 255)])

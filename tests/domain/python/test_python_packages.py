@@ -9,7 +9,7 @@ import pytest
 from python_packages import compared, recall
 
 
-@pytest.mark.parametrize("package", ["pathspec", "typer", "rich"])
+@pytest.mark.parametrize("package", ["pathspec", "typer"])
 @pytest.mark.slow
 def test_imports_and_bases_are_those_that_python_sees(package):
     found = compared(package)

@@ -223,7 +223,7 @@ def test_a_secret_is_never_shown_even_where_the_excerpt_ends_within_it():
     assert "[redacted: GitHub token]" in context(answer_of(match_of(memory)), redactor=DEFAULT).text
 
 
-@pytest.mark.parametrize("far", [300, 30_000])
+@pytest.mark.parametrize("far", [300, 8_000])
 def test_no_secret_of_a_long_text_is_shown_wherever_it_begins(far):
     key = "ghp_" + "aB3dE5gH7jK9" * 3
     filling = (LONG[:400].rstrip() + "\n\n") * (2 * far // 400)

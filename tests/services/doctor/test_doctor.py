@@ -31,6 +31,7 @@ from ragmem.services.doctor import repair as doctor_repair
 from ragmem.services.doctor.models import CANARY_PROJECT
 from ragmem.services.doctor.salvage import DAMAGED
 from ragmem.services.ingestion.index import index_pending
+from ragmem.storage.maintenance import salvage
 from ragmem.storage.sql import backups
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -56,6 +57,8 @@ def _small_homes_have_vector_files(monkeypatch):
     monkeypatch.setattr(vector_index, "EXACT_LIMIT", 5)
     monkeypatch.setattr(vector_index, "APPEND_FROM", 4)
     monkeypatch.setattr(maintenance, "EXACT_LIMIT", 5)
+    # A table whose highest number cannot be read is searched to this one.
+    monkeypatch.setattr(salvage, "HIGHEST_ROW", 1_000)
 
 
 class Home:
@@ -286,7 +289,6 @@ HANGING_ON = {
     ("plant", "name"), [pytest.param(plant, name, id=plant.__name__) for plant, name in DAMAGES]
 )
 def test_a_damage_is_found_and_mended(home, plant, name):
-    assert home.failed() == []
     plant(home)
     failed = home.failed()
     assert name in failed

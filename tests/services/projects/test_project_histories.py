@@ -204,7 +204,7 @@ STEP = st.tuples(st.sampled_from(STEPS), st.sampled_from(NAMES), st.sampled_from
 BEGINNING = [("make", name, name) for name in NAMES[:3]] + [("init", "a", "a"), ("commit", "a", "a")]
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(STEP, min_size=5, max_size=25))
 def test_what_was_written_in_a_place_is_found_from_that_place(steps):
     with TemporaryDirectory() as folder:

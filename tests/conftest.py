@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -30,6 +31,14 @@ settings.register_profile("quick", settings.get_profile("any-machine"), max_exam
 # `make search` draws other examples each time.
 settings.register_profile("search", settings.get_profile("any-machine"), derandomize=False)
 settings.load_profile("any-machine")
+
+# Where Python may keep no bytecode, each process that a test starts would compile all that it imports.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
+# Tests that run in the background of a script ignore Ctrl-C, and so would all that they start.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # On Linux MLX would start g++ for each kernel it fuses, for seconds; read when mlx is imported.
 os.environ["MLX_DISABLE_COMPILE"] = "1"

@@ -36,11 +36,11 @@ def _place(path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     handle, name = tempfile.mkstemp(dir=path.parent)
     try:
-        with open(handle, "wb") as file:
+        with os.fdopen(handle, "wb") as file:
             file.write(_template())
         os.link(name, path)  # fails where another thread or process was first
     finally:
-        os.unlink(name)
+        Path(name).unlink()
 
 
 @cache

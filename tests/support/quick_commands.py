@@ -17,12 +17,10 @@ import tempfile
 import threading
 from pathlib import Path
 
-PRELOADED = """
-ragmem.cli.app ragmem.cli.common ragmem.cli.query ragmem.cli.ingest ragmem.cli.seed ragmem.cli.inspect.inspect
-ragmem.cli.gc ragmem.cli.doctor ragmem.api.memory ragmem.services.retrieval.query ragmem.services.seeding.seed
-ragmem.services.ingestion.ingest ragmem.services.doctor.doctor ragmem.backends.fake ragmem.backends.minilm
-numpy orjson typer rich.console
-""".split()
+PRELOADED = "ragmem.backends.fake ragmem.backends.minilm numpy orjson typer rich.console".split()
+"""Beside all modules of ragmem that are not below `HEAVY`."""
+
+HEAVY = ("ragmem.__main__", "ragmem.backends", "ragmem.cli.explorer", "ragmem.server", "ragmem.testing")
 
 LOADED_WITHIN_S = 120.0
 """Loading takes a second or two; many times that where the machine has more to do than it can."""
@@ -121,12 +119,56 @@ COMMANDS = QuickCommands()
 """That of this test process."""
 
 
-def _serve(connection):
+def _load():
+    """Load what commands need, and compile the patterns that each of them would compile anew."""
+    import gc
     import importlib
+    import pkgutil
 
-    for name in PRELOADED:
+    import new_databases
+
+    import ragmem
+    from ragmem import patterns
+
+    found = (module.name for module in pkgutil.walk_packages(ragmem.__path__, "ragmem."))
+    for name in (*PRELOADED, *(name for name in found if not name.startswith(HEAVY))):
         importlib.import_module(name)
-    importlib.import_module("new_databases").install()
+    new_databases.install()
+    for one in gc.get_objects():
+        if isinstance(one, patterns._Lazy):
+            one.flags  # noqa: B018 - compiles it
+    _try_out()
+    gc.freeze()  # a collection in a fork would copy the pages of all that is loaded
+
+
+def _try_out():
+    """Run commands on a home that is thrown away: what is made at its first use is made for all forks."""
+    from ragmem.__main__ import run
+    from ragmem.readers import git_head
+
+    before = dict(os.environ)
+    with (
+        tempfile.TemporaryDirectory() as place,
+        Path(os.devnull).open("w", encoding="utf-8") as nowhere,
+        contextlib.redirect_stdout(nowhere),
+        contextlib.redirect_stderr(nowhere),
+    ):
+        note = Path(place, "note.md")
+        note.write_text("# Store\n\nWe decided to use SQLite because one file is easy to back up.\n")
+        os.environ |= {"HOME": place, "RAGMEM_HOME": place, "RAGMEM_WARM": "off"}
+        os.environ |= {"RAGMEM_MODELS_BACKEND": "fake", "RAGMEM_STORE_BACKEND": "fake"}
+        for words in (["ingest", str(note)], ["query", "why SQLite"], ["gc", "--dry-run"], ["doctor"]):
+            run(words)
+    os.environ.clear()
+    os.environ.update(before)
+    # A fork has no thread of its parent, and would wait for it.
+    while git_head._threads:
+        git_head._threads.pop().shutdown()
+    assert threading.active_count() == 1
+
+
+def _serve(connection):
+    _load()
     while head := connection.recv(8, socket.MSG_PEEK):
         if len(head) < 8:
             continue

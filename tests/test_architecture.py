@@ -59,7 +59,8 @@ def sql_calls(package: Path) -> Iterator[str]:
         inside = path.relative_to(package)
         if inside.parts[0] in SQL_ROOMS or inside.as_posix() in SQL_MODULES:
             continue
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        text = path.read_text(encoding="utf-8")
+        for node in ast.walk(ast.parse(text)) if any(name in text for name in RUNS_SQL) else ():
             if isinstance(node, ast.Attribute) and node.attr in RUNS_SQL:
                 yield f"{inside.as_posix()}:{node.lineno}"
 

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.slow
 EXAMPLE = Path(__file__).parents[1] / "examples" / "home"
 # The real store, and models that cost nothing: what is tested is what survives, not how near it lies.
 BACKENDS = {"RAGMEM_MODELS_BACKEND": "fake", "RAGMEM_STORE_BACKEND": "lightrag"}
-KILLS = 5
+KILLS = 3
 SEED = 20260601
 GENERATED = 120
 

@@ -13,7 +13,8 @@ DESTRUCTIVE = re.compile(r"(?<![\w-])(?:--(?:yes|purge|force|allow-large|delete)
 def hints():
     """Yield the place and text of each hint in the source."""
     for path in sorted(PACKAGE.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        text = path.read_text(encoding="utf-8")
+        for node in ast.walk(ast.parse(text)) if "hint=" in text else ():
             if isinstance(node, ast.keyword) and node.arg == "hint":
                 for part in ast.walk(node.value):
                     if isinstance(part, ast.Constant) and isinstance(part.value, str):

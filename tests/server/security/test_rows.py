@@ -287,7 +287,7 @@ def test_no_route_tells_a_member_of_anothers_memories(served, who):
     statuses: dict[int, int] = {}
     # An id, and a word, of each sort is enough for those who may do less than bob.
     few = [served.own["plain"], "oolong", ""]
-    more = [*served.own.values(), few[0][:5], "PostgreSQL", "*"] if who == "bob" else []
+    more = [*list(served.own.values())[1:], few[0][:5], "PostgreSQL", "*"] if who == "bob" else []
     for word, whole in [(one, False) for one in few + more] + [(one, True) for one in few if more]:
         for method, path, options in requests_of(served, word, whole=whole):
             if (method, path) == ("POST", "/v1/memory/forget"):
@@ -356,7 +356,7 @@ texts = st.one_of(st.sampled_from(PROBES), st.text(max_size=12))
 
 
 @settings(
-    max_examples=60,
+    max_examples=30,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
     deadline=None,
 )

@@ -41,7 +41,7 @@ def template(tmp_path_factory):
     return make_template(tmp_path_factory.mktemp("template") / "home")
 
 
-SEEDS = [pytest.param(seed, marks=[pytest.mark.slow] if seed > 3 else []) for seed in range(12)]
+SEEDS = [pytest.param(seed, marks=[pytest.mark.slow] if seed > 3 else []) for seed in range(8)]
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -3,6 +3,7 @@
 import importlib
 import sys
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import typer
@@ -138,6 +139,7 @@ def _placeholder(name: str) -> Any:
     return typer.core.TyperCommand(name=name, help=COMMANDS[name].help, rich_markup_mode=None)
 
 
+@cache
 def load_command(name: str) -> Any:
     """Return the real command of the table."""
     command = typer.main.get_command(importlib.import_module(COMMANDS[name].module).app)

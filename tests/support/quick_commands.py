@@ -129,11 +129,14 @@ def _load():
 
     import ragmem
     from ragmem import patterns
+    from ragmem.cli import app
 
     found = (module.name for module in pkgutil.walk_packages(ragmem.__path__, "ragmem."))
     for name in (*PRELOADED, *(name for name in found if not name.startswith(HEAVY))):
         importlib.import_module(name)
     new_databases.install()
+    for name in app.COMMANDS:
+        app.load_command(name)
     for one in gc.get_objects():
         if isinstance(one, patterns._Lazy):
             one.flags  # noqa: B018 - compiles it

@@ -7,7 +7,6 @@ import threading
 from contextlib import suppress
 
 import numpy as np
-import openai
 import pytest
 
 from ragmem.__main__ import run
@@ -33,7 +32,15 @@ SAID = "5 words were said."
 
 
 @pytest.fixture(scope="module")
-def ai(answering_server):
+def openai():
+    """The client's library, which takes longer to import than most tests; not where tests are collected."""
+    import openai
+
+    return openai
+
+
+@pytest.fixture(scope="module")
+def ai(openai, answering_server):
     with openai.OpenAI(
         base_url=f"{answering_server.url}/v1", api_key=answering_server.token, max_retries=0
     ) as client:
@@ -105,7 +112,7 @@ def test_the_openai_client_lists_the_models(ai):
     )
 
 
-def test_the_openai_client_asks_for_one_model(ai):
+def test_the_openai_client_asks_for_one_model(openai, ai):
     embedder, chatter = ai.models.list().data
     assert ai.models.retrieve("default") == embedder
     assert ai.models.retrieve(chatter.id) == chatter
@@ -204,7 +211,7 @@ def test_the_openai_client_gets_json_by_a_schema(ai):
     assert json.loads(answer.choices[0].message.content) == {"colour": "red"}
 
 
-def test_the_openai_client_raises_its_own_errors(ai, answering_server):
+def test_the_openai_client_raises_its_own_errors(openai, ai, answering_server):
     with pytest.raises(openai.NotFoundError) as caught:
         ai.embeddings.create(model="text-embedding-9", input="x")
     assert caught.value.code == "model_not_found"

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import new_databases
 import pytest
+from prepared_databases import PreparedDatabases
 
 from ragmem.config.settings import ChunkingSettings
 from ragmem.domain.model import Chunk, Draft, Memory, Scope, State
@@ -25,13 +26,25 @@ def _own_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Catalog, "prepare", new_databases.take_all_steps)
 
 
+@pytest.fixture(scope="session")
+def _prepared_databases(postgres_server: str) -> PreparedDatabases:
+    return PreparedDatabases(postgres_server)
+
+
+@pytest.fixture
+def prepared_postgres(_prepared_databases: PreparedDatabases) -> Iterator[str]:
+    """The URL of a PostgreSQL database of the test's own with the empty tables of the catalog."""
+    with _prepared_databases.lend() as url:
+        yield url
+
+
 @pytest.fixture(params=["sqlite", "postgres"])
 def catalog(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Catalog]:
-    """A catalog in each of the databases, which must not differ in anything a test can see."""
+    """An empty catalog in each of the databases, which must not differ in anything a test can see."""
     if request.param == "sqlite":
         made = Catalog.at(tmp_path / "data", busy_timeout=2.0)
     else:
-        url = request.getfixturevalue("postgres")
+        url = request.getfixturevalue("prepared_postgres")
         made = Catalog(PostgresDatabase(url, tmp_path / "data", busy_timeout=2.0))
     made.prepare()
     yield made

@@ -423,6 +423,18 @@ def test_one_job_runs_at_a_time_and_ends_when_asked(client):
     assert not again
 
 
+def test_the_end_of_the_server_cancels_the_job_that_runs(filled, connect, monkeypatch):
+    cancelled = []
+
+    def cancel(pipeline):
+        cancelled.append(pipeline)
+
+    monkeypatch.setattr(Pipeline, "cancel", cancel)
+    with connect(filled):
+        assert cancelled == []
+    assert len(cancelled) == 1
+
+
 @pytest.mark.parametrize(
     ("method", "path", "said"),
     [

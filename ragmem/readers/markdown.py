@@ -14,10 +14,9 @@ from ragmem.domain.retrieval.whole_dates import date_of_title
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.domain.text.blocks import BlockType, blocks
 from ragmem.readers.dates import Changed, first_time, time_of_file
-from ragmem.readers.fields import as_fields, as_tags, as_text, clean
+from ragmem.readers.fields import KINDS, TAG_KEYS, TIME_KEYS, TITLE_KEYS, as_fields, as_tags, as_text, clean
 from ragmem.readers.frontmatter_block import split
 from ragmem.readers.supersession_fields import supersession_fields
-from ragmem.readers.vocabulary import KINDS, TAG_KEYS, TIME_KEYS, TITLE_KEYS
 
 MAX_TITLE_CHARS = 160
 

@@ -10,8 +10,7 @@ from ragmem.config.settings import SourceSpec
 from ragmem.domain.model import Draft, Scope, digest
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.readers.dates import Changed, first_time
-from ragmem.readers.fields import as_fields, as_tags, as_text, clean
-from ragmem.readers.vocabulary import KINDS, TIME_KEYS
+from ragmem.readers.fields import KINDS, TIME_KEYS, as_fields, as_tags, as_text, clean
 
 KEY_LENGTH = 12
 """Characters of a line's key: 60 bits, ample for the lines of one file."""

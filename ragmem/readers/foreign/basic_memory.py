@@ -11,12 +11,11 @@ from ragmem.domain.model import Kind, digest
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.errors import SourceError
 from ragmem.readers.dates import first_time
-from ragmem.readers.fields import as_fields, as_tags
+from ragmem.readers.fields import KINDS, TAG_KEYS, TIME_KEYS, as_fields, as_tags
 from ragmem.readers.files import ReadError, read_text, show
 from ragmem.readers.foreign.entries import Entry, Fact, LeftOut, name_of, text_of
 from ragmem.readers.foreign.tools import Tool
 from ragmem.readers.frontmatter_block import split
-from ragmem.readers.vocabulary import KINDS, TAG_KEYS, TIME_KEYS
 
 DEFAULT = "basic-memory"
 """The folder of the project that basic-memory makes itself; its notes belong to no project."""

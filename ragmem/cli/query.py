@@ -410,8 +410,10 @@ def _origin(match: Match, redactor: Redactor) -> str:
     place = memory.provenance
     if file := _file(memory):
         place += f": {redactor.redact(file)[0]}"
-    if match.chunk.heading:
-        place += f" / {redactor.redact(match.chunk.heading)[0]}"
+    first, _, below = match.chunk.heading.partition(" > ")
+    # The title stands above this line.
+    if heading := below if first == memory.title else match.chunk.heading:
+        place += f" / {redactor.redact(heading)[0]}"
     when = memory.event_time.strftime("%Y-%m-%d")
     alike = len(match.duplicates) - len(match.elsewhere)
     more = "  discarded" if memory.state is State.BUFFERED else ""

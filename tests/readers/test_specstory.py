@@ -506,6 +506,21 @@ def test_calls_of_the_first_version_are_no_words_of_the_assistant(repository):
     assert "| 64 | 4096 |" in draft.text
 
 
+def test_an_edit_of_the_first_version_names_its_file_and_shows_no_patch(repository):
+    edit = (
+        "<details><summary>Edit file: pkg/queue.go</summary>\n\nundefined\n\n**Chunk 1**\n"
+        "Lines added: 3, lines removed: 1\n\n```diff\n- never\n+ always\n```\n\n</details>"
+    )
+    text = (
+        FIRST.partition("---\n\nRead file")[0] + f"---\n\n{edit}\n\n---\n\nThe queue holds 64 entries now.\n"
+    )
+    (exchange,) = read(repository, text, "2025-04-05_06-07-bounding-the-queue.md")
+    assert [one for one in acts(exchange) if one[0] != "said"] == [("changed", "pkg/queue.go")]
+    (draft,) = drafts_of(exchange, path="a.md", scope=Scope(), redactor=DEFAULT)
+    assert draft.metadata["files"] == "pkg/queue.go"
+    assert "Lines added" not in draft.text
+
+
 def test_a_later_version_keeps_a_patch_that_the_assistant_shows(repository):
     asked = "_**User (2026-03-04 05:06:07Z)**_\n\nHow do I bound the queue?"
     told = "_**Agent (2026-03-04 05:06:08Z)**_\n\nSo:\n\n---\n\n```diff\n- a\n+ b\n```"

@@ -74,7 +74,11 @@ _FIRST_CALLS = {
         r"<details>\s*<summary>(?:Searched |Grep search )[^\n]+</summary>.*</details>", re.DOTALL
     ),
     "list_dir": re.compile(r"<details>\s*<summary>Listed [^\n]+</summary>.*</details>", re.DOTALL),
-    "edit_file": re.compile(r"(?:```diff\n(?:(?!```)[^\n]*\n)*```\s*)+"),
+    "edit_file": re.compile(
+        r"(?:```diff\n(?:(?!```)[^\n]*\n)*```\s*)+"
+        r"|<details>\s*<summary>(?P<edit>(?:Edit|Create|Write|Delete) file: [^\n<]+)</summary>.*</details>",
+        re.DOTALL,
+    ),
     "run_terminal_cmd": re.compile(
         r"```(?:bash|sh|shell|zsh)\n(?:(?!```)[^\n]*\n)*```(?:\s*```\n.*\n```)?", re.DOTALL
     ),
@@ -384,11 +388,12 @@ def _first_call(part: str | _ToolUse) -> str | _ToolUse:
     if not isinstance(part, str):
         return part
     text = part.removeprefix(_NAMELESS).strip()
-    name = next((name for name, form in _FIRST_CALLS.items() if form.fullmatch(text)), None)
-    if name is None:
+    found = ((name, form.fullmatch(text)) for name, form in _FIRST_CALLS.items())
+    name, call = next(((name, call) for name, call in found if call), ("", None))
+    if call is None:
         return text
-    if name == "edit_file":  # its file is not told
-        text = ""
+    if name == "edit_file":  # what it changed is not told, and its file only by some
+        text = call["edit"] or ""
     return _ToolUse("", name, f"Tool use: **{name}**\n{text}")
 
 

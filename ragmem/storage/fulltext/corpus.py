@@ -89,15 +89,13 @@ class Identities:
 
     def at(self, places: Iterable[int]) -> dict[int, tuple[str, str]]:
         """Return place -> (chunk id, memory id) of those that were kept."""
-        places = list(places)
-        known = dict(zip(places, map(self._at.get, places), strict=True))
-        return {place: ids for place, ids in known.items() if ids is not None}
+        known = self._at
+        return {place: ids for place in places if (ids := known.get(place)) is not None}
 
     def places(self, chunks: Iterable[str]) -> dict[str, int]:
         """Return chunk -> the last place that was kept for it; its memory may have moved since."""
-        chunks = list(chunks)
-        known = dict(zip(chunks, map(self._places.get, chunks), strict=True))
-        return {chunk: place for chunk, place in known.items() if place is not None}
+        known = self._places
+        return {chunk: place for chunk in chunks if (place := known.get(chunk)) is not None}
 
     def put(self, place: int, chunk: str, memory: str) -> None:
         """Keep the ids of a place; too many make room for new ones all at once."""

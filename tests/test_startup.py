@@ -139,6 +139,17 @@ def test_a_cold_query_on_the_default_backends_loads_no_framework(ragmem):
 
 
 @pytest.mark.slow
+def test_a_short_question_loads_no_search_of_code_where_there_is_no_code(ragmem):
+    stored = ragmem("ingest", "-", "--project", "user", stdin="The server listens on port 8080.")
+    assert stored.returncode == 0, stored.stderr
+
+    loaded = modules(RUN, "query", "which port does the server use", "--all")
+
+    assert "ragmem.services.retrieval.routes" in loaded
+    assert "ragmem.services.retrieval.code_answer" not in loaded
+
+
+@pytest.mark.slow
 def test_a_memory_in_a_process_of_its_own_loads_nothing_for_many_files(ragmem, tmp_path):
     note = tmp_path / "note.md"
     note.write_text("PostgreSQL keeps our sessions.", encoding="utf-8")

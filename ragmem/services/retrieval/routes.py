@@ -217,7 +217,7 @@ def _route_by_names(context: RouteContext, question: Question, routing: Routing)
     `helper`. A question with an unknown name keeps its route.
     """
     frame = code_frame(question.text)
-    if frame is not None:
+    if frame is not None and context.catalog.code.roots():
         from ragmem.services.retrieval.code_answer import names_in_code  # noqa: PLC0415 - few questions ask for code
 
         named = names_in_code(context.catalog, frame, projects=question.projects)

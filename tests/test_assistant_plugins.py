@@ -7,13 +7,11 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
-from types import SimpleNamespace
 
 import frontmatter
 import pytest
 
 import ragmem as package
-from ragmem.__main__ import run
 from ragmem.assistants import load_assistant
 from ragmem.assistants.places import Places
 from ragmem.hooks.settings import call_hook
@@ -41,15 +39,9 @@ def home(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def ragmem(capfd, home):
+def ragmem(inside, home):
     """Return a function that runs a command line in this process."""
-
-    def answer(*arguments):
-        code = run(arguments)
-        out, err = capfd.readouterr()
-        return SimpleNamespace(returncode=code, stdout=out, stderr=err)
-
-    return answer
+    return inside
 
 
 def enable(home, name):

@@ -9,13 +9,11 @@ import subprocess
 import sys
 import threading
 import tomllib
-from types import SimpleNamespace
 from urllib.parse import parse_qs
 
 import pytest
 from settings_files import CODEX_CONFIGS, SETTINGS
 
-from ragmem.__main__ import run
 from ragmem.assistants import NAMES, load_assistant
 from ragmem.assistants.places import Places
 from ragmem.errors import StorageError
@@ -47,15 +45,9 @@ def home(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def ragmem(capfd, home):
+def ragmem(inside, home):
     """Return a function that runs a command line in this process."""
-
-    def answer(*arguments):
-        code = run(arguments)
-        out, err = capfd.readouterr()
-        return SimpleNamespace(returncode=code, stdout=out, stderr=err)
-
-    return answer
+    return inside
 
 
 def put(home, name, content, mode=0o644):

@@ -1,7 +1,5 @@
 """The page in a headless browser against a running server: what a person does with it."""
 
-import os
-import shutil
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,24 +13,10 @@ from shared_home import HOSTILE as SHARED_HOSTILE
 from ragmem.services.processes.operation import SharedProgress
 from ragmem.services.processes.progress import Silent
 
-NAMES = ("chromium", "chromium-browser", "google-chrome")
 HOSTILE = (
     'Zebrafish <img src=x onerror="window.ran=1"> gateway <script>window.ran=2</script>'
     ' was decided because "><svg onload=window.ran=3> of the `Zebrafish` tank.'
 )
-
-
-@pytest.fixture(scope="module")
-def browser():
-    path = os.environ.get("RAGMEM_TEST_CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
-    if path is None:
-        pytest.skip("no Chromium: set RAGMEM_TEST_CHROMIUM to its path")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        yield started
-        started.close()
 
 
 @dataclass

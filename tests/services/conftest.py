@@ -1,13 +1,10 @@
 """A memory with the fake backends on a home of its own."""
 
-import io
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
-from ragmem.__main__ import run
 from ragmem.api.memory import Ragmem
 
 FAKE = {"RAGMEM_MODELS_BACKEND": "fake", "RAGMEM_STORE_BACKEND": "fake"}
@@ -64,21 +61,3 @@ def open_memory(tmp_path: Path, notes: Path) -> Iterator[Callable[..., Ragmem]]:
 def memory(open_memory: Callable[..., Ragmem]) -> Ragmem:
     """An open, empty memory."""
     return open_memory()
-
-
-@pytest.fixture
-def inside(
-    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> Callable[..., SimpleNamespace]:
-    """Return a function that runs a command line in this process, which is ten times as fast as a new one."""
-
-    def answer(*arguments: str, stdin: str = "", **environ: str) -> SimpleNamespace:
-        with monkeypatch.context() as patch:
-            for name, value in (FAKE | environ).items():
-                patch.setenv(name, value)
-            patch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))
-            code = run(arguments)
-        out, err = capfd.readouterr()
-        return SimpleNamespace(returncode=code, stdout=out, stderr=err)
-
-    return answer

@@ -1,7 +1,5 @@
 """The report in a headless browser: nothing is fetched, nothing fails, and it fits a telephone."""
 
-import os
-import shutil
 from pathlib import Path
 
 import pytest
@@ -12,8 +10,6 @@ from ragmem.services.reporting.page import page
 from ragmem.services.reporting.report import Report
 
 from .conftest import NOW
-
-NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 CONTRAST = """
 () => {
@@ -30,19 +26,6 @@ CONTRAST = """
       return (Math.max(ink, ground) + 0.05) / (Math.min(ink, ground) + 0.05) }));
 }
 """
-
-
-@pytest.fixture(scope="module")
-def browser():
-    path = os.environ.get("RAGMEM_TEST_CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
-    if path is None:
-        pytest.skip("no Chromium: set RAGMEM_TEST_CHROMIUM to its path")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        yield started
-        started.close()
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,7 @@
-"""What a damaged file told of sessions is saved with the memories that came of them."""
+"""What can be read of a damaged file is saved: memories, and what was told of sessions."""
 
+import sqlite3
+from contextlib import closing
 from datetime import UTC, datetime
 
 import pytest
@@ -8,6 +10,7 @@ from ragmem.storage.activity.injections import Injection
 from ragmem.storage.activity.transcripts import Transcript
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.maintenance.salvage import read_damaged, write_salvaged
+from ragmem.storage.sql.sqlite_connect import PAGE_BYTES
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 READ = Transcript("/t/a.jsonl", "claude", "s1", "p", "head", 900, 10**18, 800, 3, "{}", "r1", NOW)
@@ -53,3 +56,23 @@ def test_where_a_memory_was_lost_transcripts_are_read_from_their_beginning(damag
     write_salvaged(found, fresh)
     assert fresh.transcripts.all() == []
     assert rows(fresh, "injections") == rows(damaged, "injections") != []
+
+
+def test_the_memories_before_and_behind_a_spoilt_page_are_saved(tmp_path, make):
+    made = Catalog.at(tmp_path / "spoilt")
+    made.prepare()
+    made.memories.accept([make(str(number), f"the berth of boat {number} " * 40) for number in range(30)])
+    path = made.database.path
+    made.close()
+    with closing(sqlite3.connect(path)) as connection:
+        ids = [key for (key,) in connection.execute("SELECT id FROM memories ORDER BY n")]
+        # The text of each memory goes on, from its row, to pages of its own.
+        page = path.read_bytes().index(b"the berth of boat 12 ") // PAGE_BYTES
+    with path.open("r+b") as file:
+        file.seek(page * PAGE_BYTES)
+        file.write(b"\xa5" * PAGE_BYTES)
+    found = read_damaged(path)
+    saved = [memory.id for memory in found.memories]
+    assert found.lost == sorted(set(ids) - set(saved)) != []
+    assert ids[0] in saved
+    assert ids[-1] in saved

@@ -63,7 +63,7 @@ def test_a_store_is_not_measured_beyond_the_cap(open_memory, asked, monkeypatch,
     memory.retrieval.calibrate()
     assert len(provider.posts) == 1
     open_memory(**asked).retrieval.calibrate()
-    assert len(provider.posts) > len(calibration.QUESTIONS)
+    assert len(provider.posts) > len(calibration.generic_questions())
 
 
 def test_what_is_handed_in_beyond_the_cap_is_found_by_its_words(open_memory, asked):

@@ -190,10 +190,10 @@ def test_a_second_process_on_the_same_files_is_refused(files):
     script = (
         "import sys; from pathlib import Path\n"
         "from ragmem.backends import fake, lightrag\n"
-        "from ragmem.backends.lightrag.external import lock as foreign_lock\n"
+        "from ragmem.backends.lightrag.external import engine as foreign_engine\n"
         "from ragmem.storage.sql.sqlite import SQLiteDatabase\n"
         "from ragmem.errors import StoreBusyError\n"
-        "foreign_lock.PATIENCE = 0.1\n"
+        "foreign_engine.PATIENCE = 0.1\n"
         "database = SQLiteDatabase(Path(sys.argv[1]))\n"
         "store = lightrag.open_store({'profile': 'json'}, fake.open_models({}), database=database)\n"
         "try:\n"

@@ -336,12 +336,11 @@ def _candidate(found: _Findings, memory_id: str) -> Candidate:
         opened = unknown if opening else first
     whole, whole_covered = found.lexical.memories.get(memory_id, NOTHING)
     mean = (first + (first if second == NONE else second)) / 2
-    # A named tuple's own constructor is a Python function, and takes three times as long.
-    evidence = tuple.__new__(Evidence, (text, covered, whole / possible, whole_covered, first, mean, opened))
+    evidence = Evidence(text, covered, whole / possible, whole_covered, first, mean, opened)
     promises.sort(reverse=True)
     promise, best = promises[0]
     also: tuple[str, ...] = ()
     if len(promises) > 1:
         also = tuple([key for value, key in promises[1 : FURTHER_CHUNKS + 1] if value >= NEARLY * promise])
     further = _further_scores(found, chunks) if found.speaking else {}
-    return tuple.__new__(Candidate, (memory_id, best, chunks, evidence, further, also, compared))
+    return Candidate(memory_id, best, chunks, evidence, further, also, compared)

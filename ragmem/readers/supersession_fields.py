@@ -5,6 +5,7 @@ heading "Status" (adr-tools), `Superseded-By: 634` and `Replaces: 245` (Python's
 "This decision is superseded by ADR-0057".
 """
 
+import os
 import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
@@ -50,7 +51,7 @@ _SECTION = lazy(
 
 _NOT_IN_FORCE = lazy(
     rf"{_BEGIN}{_STATUS}\b{_MARKS}[:|\n]\s{{0,4}}[*_\"']{{0,4}}(?:rejected|withdrawn|abandoned|draft|proposed|proposal"
-    r"|pending|deferred|open|in review|under review|abgelehnt|entwurf|vorgeschlagen|rejet\u00e9|propos\u00e9"
+    r"|pending|deferred|open\b|in review|under review|abgelehnt|entwurf|vorgeschlagen|rejet\u00e9|propos\u00e9"
     r"|brouillon|rechazad|propuest|borrador|rejeitad|propost|rascunho|concept|voorgesteld|afgewezen)",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -122,7 +123,7 @@ def _files(path: Path, rest: str) -> Iterator[str]:
     else:
         files = [path.parent / name for name in _FILE.findall(rest)] or [*_by_number(path.parent, rest)]
     for file in files:
-        name = f"{file.resolve().parent.name}/{file.name}"
+        name = f"{Path(os.path.normpath(file)).parent.name}/{file.name}"
         if file.name != path.name and _FILE.fullmatch(file.name) and not _UNSPEAKABLE.search(name):
             yield name
 
@@ -130,7 +131,10 @@ def _files(path: Path, rest: str) -> Iterator[str]:
 def _by_number(folder: Path, rest: str) -> Iterator[Path]:
     place = 0
     while number := _NUMBERS.match(rest, place):
-        names = _numbered(folder, folder.stat().st_mtime_ns).get(int(number[1] or number[2]), [])
+        try:
+            names = _numbered(folder, folder.stat().st_mtime_ns).get(int(number[1] or number[2]), [])
+        except OSError:  # a text that was handed in may come from no folder of this machine
+            return
         if len(names) == 1:
             yield folder / names[0]
         following = _AND.match(rest, number.end())

@@ -97,3 +97,12 @@ def test_a_new_record_is_found_by_its_number_in_the_same_process(folder: Path) -
     assert told(folder, body) == {}
     (folder / "0044-new.md").write_text("# New\n", encoding="utf-8")
     assert told(folder, body) == {"superseded_by": "adr/0044-new.md"}
+
+
+def test_a_text_from_no_folder_names_its_files_and_no_numbers(tmp_path: Path) -> None:
+    path = tmp_path / "gone" / "0003-queue.md"
+    assert supersession_fields(path, "Status: Superseded by ADR-0012\n", {}) == {}
+    assert supersession_fields(path, "Status: Superseded by [12](../adr/0012-stream.md)\n", {}) == {
+        "superseded_by": "adr/0012-stream.md"
+    }
+    assert supersession_fields(path, "Status: Superseded by [12](\0.md)\n", {}) == {}

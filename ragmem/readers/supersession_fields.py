@@ -50,9 +50,10 @@ _SECTION = lazy(
 """The first lines of the section that tells the status."""
 
 _NOT_IN_FORCE = lazy(
-    rf"{_BEGIN}{_STATUS}\b{_MARKS}[:|\n]\s{{0,4}}[*_\"']{{0,4}}(?:rejected|withdrawn|abandoned|draft|proposed|proposal"
-    r"|pending|deferred|open\b|in review|under review|abgelehnt|entwurf|vorgeschlagen|rejet\u00e9|propos\u00e9"
-    r"|brouillon|rechazad|propuest|borrador|rejeitad|propost|rascunho|concept|voorgesteld|afgewezen)",
+    rf"{_BEGIN}{_STATUS}\b{_MARKS}[:|\n]\s{{0,4}}[*_\"']{{0,4}}"
+    r"(?:rejected|withdrawn|abandoned|draft|propos(?:ed|al|t|\u00e9)|pending|deferred|open\b|in review"
+    r"|under review|abgelehnt|entwurf|vorgeschlagen|rejet\u00e9|brouillon|rechazad|propuest|borrador|rejeitad"
+    r"|rascunho|concept|voorgesteld|afgewezen)",
     re.IGNORECASE | re.MULTILINE,
 )
 """The status of a document that supersedes none, whatever it says."""

@@ -203,6 +203,7 @@ def _become(connection, descriptors, arguments, environ, cwd):
         os.environ.clear()
         os.environ.update(environ)
         os.chdir(cwd)
+        tempfile.tempdir = None  # TMPDIR of this environment tells it
         encoding, errors = environ.get("PYTHONIOENCODING", "utf-8"), "surrogateescape"
         sys.stdin = open(0, encoding=encoding, errors=errors, closefd=False)  # noqa: SIM115
         sys.stdout = open(1, "w", encoding=encoding, errors=errors, closefd=False)  # noqa: SIM115

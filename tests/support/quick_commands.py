@@ -26,6 +26,10 @@ LOADED_WITHIN_S = 120.0
 """Loading takes a second or two; many times that where the machine has more to do than it can."""
 
 
+_ENVIRON = {name: text for name, text in os.environ.items() if not name.startswith(("RAGMEM_", "XDG_"))}
+"""That of the test run, not of the test that happens to run the first command, which may change PATH."""
+
+
 class QuickCommands:
     """One loaded process; a command at a time."""
 
@@ -90,7 +94,7 @@ class QuickCommands:
 
     def _start(self):
         ours, theirs = socket.socketpair()
-        environ = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
+        environ = {**_ENVIRON, "OPENBLAS_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": ""}
         with theirs:
             self._process = subprocess.Popen(
                 [sys.executable, __file__, str(theirs.fileno())], pass_fds=[theirs.fileno()], env=environ

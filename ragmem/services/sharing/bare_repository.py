@@ -1,6 +1,5 @@
 """A bare repository of our own: its lock, its refs, and what it asks of a remote."""
 
-import fcntl
 import os
 import re
 import shutil
@@ -14,6 +13,7 @@ from ragmem.errors import RagmemError, StorageError, StoreBusyError, os_errors_a
 from ragmem.frozen import dataclass
 from ragmem.services.sharing.git_commands import Answer, GitError, run
 from ragmem.services.sharing.remote import shown_url
+from ragmem.storage.sql.fair_lock import lock_within
 
 MAX_FETCH = 512 * 1024 * 1024
 """Bytes that one fetch may add: some 500,000 records."""
@@ -87,7 +87,9 @@ class BareRepository:
             lock = self.folder.with_name(f"{self.folder.name}.lock")
             descriptor = os.open(lock, os.O_RDWR | os.O_CREAT, 0o600)
         try:
-            _wait_for(descriptor)
+            if not lock_within(descriptor, _LOCK_TIMEOUT):
+                message = "another process shares memories of this project"
+                raise StoreBusyError(message, hint="try again in a minute")
             self._locks = (descriptor,)
             with writing:
                 self._create()
@@ -246,20 +248,6 @@ class BareRepository:
             lock.unlink(missing_ok=True)
         for part in (self.folder / "objects/pack").glob("tmp_*"):
             part.unlink(missing_ok=True)
-
-
-def _wait_for(lock: int) -> None:
-    end = time.monotonic() + _LOCK_TIMEOUT
-    while True:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() > end:
-                message = "another process shares memories of this project"
-                raise StoreBusyError(message, hint="try again in a minute") from None
-            time.sleep(0.05)
-        else:
-            return
 
 
 def _size_of(packs: Path) -> int:

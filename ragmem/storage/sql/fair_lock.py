@@ -25,6 +25,9 @@ PAUSE_PER_PLACE = 0.001
 LONGEST_PAUSE_BEHIND = 0.01
 """Seconds between two attempts of the others, since each one before them writes to the disk first."""
 
+UNQUEUED_PAUSE = 0.05
+"""Seconds between two attempts of `lock_within`."""
+
 STALLED_AFTER = 100
 """Attempts in a row with a free lock file and the same first ticket, after which that ticket is skipped."""
 
@@ -56,6 +59,20 @@ def turn(lock: Path, *, timeout: float) -> Iterator[None]:
         yield
     finally:
         _release(descriptor)
+
+
+def lock_within(descriptor: int, timeout: float) -> bool:
+    """Lock an open file, without a queue; return False if another holds it for `timeout` seconds."""
+    end = time.monotonic() + timeout
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > end:
+                return False
+            time.sleep(UNQUEUED_PAUSE)
+        else:
+            return True
 
 
 def _take(lock: Path) -> int | None:

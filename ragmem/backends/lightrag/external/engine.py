@@ -1,10 +1,8 @@
 """The LightRAG objects of a store on any of its storages: opened safely, with translated failures."""
 
 import contextlib
-import fcntl
 import os
 import threading
-import time
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
@@ -20,6 +18,7 @@ from ragmem.backends.lightrag.external.tables import Model
 from ragmem.domain.model import digest
 from ragmem.errors import BackendError, RagmemError, StoreBusyError
 from ragmem.ports import Models
+from ragmem.storage.sql.fair_lock import lock_within
 
 _T = TypeVar("_T")
 _P = ParamSpec("_P")
@@ -251,20 +250,13 @@ def _take(folder: Path) -> None:
 
 def _lock(folder: Path) -> int:
     descriptor = os.open(folder / _NAME, os.O_RDWR | os.O_CREAT, 0o600)
-    deadline = time.monotonic() + PATIENCE
-    while True:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() > deadline:
-                os.close(descriptor)
-                raise StoreBusyError(
-                    f'another process uses the files in "{folder}"',
-                    hint="end it (`ragmem serve`?), or set [store] profile to one that processes can share",
-                ) from None
-            time.sleep(0.05)
-        else:
-            return descriptor
+    if not lock_within(descriptor, PATIENCE):
+        os.close(descriptor)
+        raise StoreBusyError(
+            f'another process uses the files in "{folder}"',
+            hint="end it (`ragmem serve`?), or set [store] profile to one that processes can share",
+        )
+    return descriptor
 
 
 def _release(folder: Path) -> None:

@@ -1,6 +1,5 @@
 """`ragmem query`: find the memories that answer a question."""
 
-import os
 import shutil
 import sys
 import textwrap
@@ -396,8 +395,8 @@ def _file(memory: Memory) -> str:
 
     if memory.origin or memory.metadata.get("session") or not Path(memory.uri).is_absolute():
         return document_place(memory.metadata)
-    path = describe_place(memory.uri, memory.metadata)
-    return shorten_home(path.removeprefix(f"{str(Path.cwd()).rstrip(os.sep)}{os.sep}"))
+    path, here = Path(describe_place(memory.uri, memory.metadata)), Path.cwd()
+    return str(path.relative_to(here)) if path.is_relative_to(here) else shorten_home(str(path))
 
 
 def _origin(match: Match, redactor: Redactor) -> str:

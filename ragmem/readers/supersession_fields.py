@@ -97,7 +97,7 @@ def supersession_fields(path: Path, body: str, values: Mapping[str, Any]) -> dic
     )
     head = body[:HEAD]
     lines = [
-        *(line for text in (fields, head) for line in _LINE.finditer(text) if _is_labelled(line)),
+        *(line for text in (fields, head) for line in _LINE.finditer(text) if line["label"] or line["colon"]),
         *(line for section in _SECTION.finditer(head) for line in _LINE.finditer(section["text"])),
     ]
     found: dict[str, dict[str, None]] = {}
@@ -108,10 +108,6 @@ def supersession_fields(path: Path, body: str, values: Mapping[str, Any]) -> dic
             names = found.setdefault("superseded_by" if line["by"] else "supersedes", {})
             names.update(dict.fromkeys(_files(path, rest)))
     return {key: ", ".join(names) for key, names in found.items() if names}
-
-
-def _is_labelled(line: re.Match[str]) -> bool:
-    return bool(line["label"] or line["colon"])
 
 
 def _files(path: Path, rest: str) -> Iterator[str]:

@@ -77,6 +77,9 @@ _NUMBERS = lazy(
 )
 """A number of a record; without the word for it only where nothing else stands behind."""
 
+_WHOLE = lazy(rf"[*_`\"'<(]{{0,3}}(?:{_RECORD}s?[ _:#-]{{0,2}})?(?:\[|{_FILE.pattern}|#?\d)", re.IGNORECASE)
+"""The name of a document at once: words before it name a part of it."""
+
 _AND = lazy(r"(?:,|,? (?:and|und|et|y|e|en)\b|,? &)[ \t]*", re.IGNORECASE)
 _STEM = lazy(rf"(?:{_RECORD}[-_ ]?)?0*(\d{{1,5}})(?!\d)", re.IGNORECASE)
 _UNSPEAKABLE = lazy(r"[\s,;\[\]\"']")
@@ -104,7 +107,8 @@ def supersession_fields(path: Path, body: str, values: Mapping[str, Any]) -> dic
     in_force = not (_NOT_IN_FORCE.search(fields) or _NOT_IN_FORCE.search(head))
     for line in lines:
         rest = line["rest"].rstrip(" \t|")
-        if (line["by"] or in_force) and not _PARTLY.search(_WIKI_LINK.sub("", _LINK.sub("", rest))):
+        is_whole = _WHOLE.match(rest) and not _PARTLY.search(_WIKI_LINK.sub("", _LINK.sub("", rest)))
+        if is_whole and (line["by"] or in_force):
             names = found.setdefault("superseded_by" if line["by"] else "supersedes", {})
             names.update(dict.fromkeys(_files(path, rest)))
     return {key: ", ".join(names) for key, names in found.items() if names}

@@ -40,6 +40,7 @@ def told(folder: Path, body: str, values: Mapping[str, object] | None = None) ->
         ("# Queue\n\n| Superseded by | [20](adr-0020-cache.md) |\n", "adr-0020-cache.md"),
         ("# Queue\n\nStatus: superseded by [[0012-stream|the stream]]\n", "0012-stream.md"),
         ("# Queue\r\n\r\n## Status\r\n\r\nSuperseded by ADR-0012\r\n", "0012-stream.md"),
+        ("# Queue\n\nSuperseded by: ADR [12](0012-stream.md)\n", "0012-stream.md"),
         ("# Queue\n\nStatus: Ersetzt durch ADR 12\n", "0012-stream.md"),
         ("# File d'attente\n\n## Statut\n\nRemplac\u00e9e par `0013-log.md`\n", "0013-log.md"),
         ("Queue\n=====\n\nStatus\n------\n\nReplaced by ADR 13 on 2026-03-01\n", "0013-log.md"),
@@ -85,6 +86,8 @@ def test_the_frontmatter_may_tell_it(folder: Path) -> None:
         "Replaces [the old guide](0012-stream.md) where it was wrong.\n",
         "## Context\n\nSupersedes [12](0012-stream.md)\n",
         "Status: Proposed\nSupersedes: [12](0012-stream.md)\n",
+        '**Supersedes:** the "reject attribution" decision in [ADR-0012](0012-stream.md)\n',
+        "Status: Superseded by the last section of `0012-stream.md`\n",
         "## Status\n\nRejected\n\nSupersedes [12](0012-stream.md)\n",
     ],
 )

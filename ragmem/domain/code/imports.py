@@ -153,7 +153,7 @@ def packages(_files: Sequence[ParsedFile], names: Names) -> Resolve:
 
 def rust(files: Sequence[ParsedFile], names: Names) -> Resolve:
     """Resolve `crate`, `self`, `super`, modules of the same crate, and crates of the same repository."""
-    crates = {
+    crates = names.crates = {
         str(manifest["crate"]): posixpath.basename(folder).replace("-", "_") if folder else "crate"
         for folder, manifest in manifests(files).items()
         if manifest.get("crate")

@@ -76,6 +76,8 @@ class Names:
         self.returns: dict[str, tuple[str, str]] = {}
         self.methods: dict[str, list[str]] = {}
         """Name -> methods with that name."""
+        self.crates: dict[str, str] = {}
+        """Name of a crate of Rust -> module of its root."""
         self.files: dict[str, FileNames] = {}
         self._scopes: dict[tuple[str, str], tuple[str, ...]] = {}
         self._meanings: dict[tuple[str, str, str], Resolution | None] = {}
@@ -180,7 +182,8 @@ class Names:
         for place in names.everything:
             if found_there := self.member(place, name):
                 return found_there
-        return Resolution(name) if self.rules.absolute and name in self.namespaces else None
+        root = name if self.rules.absolute and name in self.namespaces else self.crates.get(name)
+        return Resolution(root) if root else None
 
     def resolve_import(self, taken: ImportedName, *, steps: int = _MOST_STEPS) -> Resolution | None:
         """Resolve a name that a file imports from a module."""

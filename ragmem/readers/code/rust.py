@@ -9,7 +9,7 @@ from ragmem.readers.code.syntax import Import, Namespace, Syntax, read_query
 _TOKENS = re.compile(r"[\w:#]+|[{},*]")
 _MODULE = re.compile(r"(?:pub(?:\([^)]*\))?\s+)?mod\s+(\w+)")
 _USE = re.compile(r"(pub(?:\([^)]*\))?\s+)?use\s+(.*?);?\s*$", re.DOTALL)
-_EXTERN = re.compile(r"extern\s+crate\s+(\w+)(?:\s+as\s+(\w+))?")
+_EXTERN = re.compile(r"(pub(?:\([^)]*\))?\s+)?extern\s+crate\s+(\w+)(?:\s+as\s+(\w+))?")
 _TEST = re.compile(r"#\[(?:\w+::)*(?:test|rstest|test_case|bench|proptest)\b")
 _OTHER_TARGETS = ("tests", "benches", "examples")
 _TEST_FILE = re.compile(r"(?:^|/)tests?/|(?:^|/)tests?\.rs$|_tests?\.rs$")
@@ -19,7 +19,7 @@ def _imports(text: str) -> Iterator[Import]:
     if module := _MODULE.match(text):
         yield Import(f"self::{module[1]}", "", module[1])
     elif extern := _EXTERN.search(text):
-        yield Import(extern[1], "", extern[2] or extern[1])
+        yield Import(extern[2], "", extern[3] or extern[2], exported=bool(extern[1]))
     elif use := _USE.match(text):
         for path, local in _used(use[2]):
             module_path, _, member = path.rpartition("::")

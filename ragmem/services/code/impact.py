@@ -10,7 +10,7 @@ from ragmem.domain.code.qualified_names import is_within
 from ragmem.services.code.links import LIMIT, Memories, memories_of
 from ragmem.services.code.targets import Target, target_of
 from ragmem.storage.code.code import SymbolPlace
-from ragmem.storage.code.overview import test_files
+from ragmem.storage.code.overview import test_code
 from ragmem.storage.home.catalog import Catalog
 
 DEPTH = 3
@@ -59,12 +59,13 @@ def impact(catalog: Catalog, project: str, name: str, *, depth: int = DEPTH, mem
     """
     target = target_of(catalog, project, name)
     every = _impacted_symbols(catalog, project, target)
-    # Helpers of tests are test code as well.
-    helping = test_files(catalog.database, project, (one.located.path for one in every))
+    code = test_code(catalog.database, project, (one.located.path for one in every))
     testing = {
         one.located.symbol.qualified
         for one in every
-        if one.located.symbol.is_test or one.located.path in helping
+        # Helpers of tests are test code as well.
+        if one.located.symbol.is_test
+        or any(one.located.symbol.line in lines for lines in code.get(one.located.path, ()))
     }
     plain = [one for one in every if one.located.symbol.qualified not in testing]
     tests, helpers = _split_tests([one for one in every if one.located.symbol.qualified in testing])

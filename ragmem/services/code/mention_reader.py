@@ -16,7 +16,7 @@ from ragmem.domain.code.names import (
     resolve_mentions,
 )
 from ragmem.domain.code.qualified_names import parts_of
-from ragmem.storage.code.overview import test_files
+from ragmem.storage.code.overview import test_code
 from ragmem.storage.home.catalog import Catalog
 
 NOTHING = MentionTargets({}, {})
@@ -52,14 +52,14 @@ class MentionReader:
         new = [name for name in dict.fromkeys(names) if name not in self._met]
         self._met.update(new)
         symbols = self._code.symbols_called(self._project, new)
-        tests = test_files(self._database, self._project, (one.path for one in symbols))
+        tests = test_code(self._database, self._project, (one.path for one in symbols))
         for one in symbols:
             symbol = one.symbol
             known = ProjectSymbol(
                 symbol.qualified,
                 one.path,
                 is_module=symbol.kind is SymbolKind.MODULE,
-                is_test=symbol.is_test or one.path in tests,
+                is_test=symbol.is_test or any(symbol.line in lines for lines in tests.get(one.path, ())),
                 is_method=symbol.kind is SymbolKind.METHOD,
             )
             self._symbols.setdefault(symbol.name, []).append(known)

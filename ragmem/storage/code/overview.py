@@ -68,17 +68,19 @@ def count_references(database: Database, project: str, qualified: Iterable[str])
     return found
 
 
-def test_files(database: Database, project: str, paths: Iterable[str]) -> set[str]:
-    """Return those of the files that contain tests or helpers of tests."""
-    rows = database.select_in(
-        "SELECT f.path FROM code_roots r JOIN code_files f ON f.root = r.n"
+def test_code(database: Database, project: str, paths: Iterable[str]) -> dict[str, list[range]]:
+    """Return the lines of test code in those of the files that have some: all of them, or a module inside."""
+    found: dict[str, list[range]] = {}
+    for path, first, last in database.select_in(
+        "SELECT f.path, s.line, s.end_line FROM code_roots r JOIN code_files f ON f.root = r.n"
         " JOIN code_symbols s ON s.file = f.n"
         " WHERE r.project = ? AND s.kind = ? AND s.is_test = 1 AND f.path IN ({})",
         dict.fromkeys(paths),
         project,
         SymbolKind.MODULE.value,
-    )
-    return {path for (path,) in rows}
+    ):
+        found.setdefault(path, []).append(range(first, last + 1))
+    return found
 
 
 def names(database: Database, project: str) -> list[str]:

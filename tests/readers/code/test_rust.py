@@ -154,6 +154,34 @@ def test_tests_are_told_by_their_attribute(project):
     ]
 
 
+def test_a_crate_is_known_by_its_name_without_a_use_and_through_the_crate_that_exports_it():
+    project = CodeProject(
+        {
+            "crates/store/Cargo.toml": '[package]\nname = "kit-store"\n',
+            "crates/store/src/lib.rs": """
+                pub struct Store;
+
+                impl Store {
+                    pub fn open(&self) {}
+                }
+                """,
+            "crates/kit/Cargo.toml": '[package]\nname = "kit"\n',
+            "crates/kit/src/lib.rs": "pub extern crate kit_store as store;\n",
+            "crates/app/Cargo.toml": '[package]\nname = "app"\n',
+            "crates/app/src/main.rs": """
+                fn main() { run(&kit::store::Store {}); }
+
+                fn run(store: &kit_store::Store) { store.open(); }
+                """,
+        }
+    )
+    assert project.references("calls") == {
+        ("app::main::main", "app::main::run"),
+        ("app::main::main", "store::Store"),
+        ("app::main::run", "store::Store::open"),
+    }
+
+
 def test_a_function_that_is_given_away_is_used():
     project = CodeProject(
         {

@@ -418,6 +418,20 @@ def test_a_class_is_told_from_its_constructor_which_is_called_by_its_name(memory
     assert "kiln.bake" in reached(memory.code.impact("Oven.constructor").reached)
 
 
+def test_what_stands_beside_an_inline_module_of_tests_is_no_test(memory, repository):
+    (repository / "kiln.rs").write_text(
+        "pub fn heat() -> u32 { 1 }\npub fn fire() -> u32 { heat() }\n"
+        "#[cfg(test)]\nmod tests {\n    use super::*;\n    fn lit() -> u32 { fire() }\n"
+        "    #[test]\n    fn burns() { assert!(lit() > 0) }\n}\n"
+    )
+    memory.code.ingest(repository)
+    found = memory.code.impact("heat")
+    assert "kiln::fire" in reached(found.reached)
+    assert not any("tests" in name for name in reached(found.reached))
+    assert list(reached(found.tests)) == ["kiln::tests::burns"]
+    assert "kiln::tests::lit" in reached(found.helpers)
+
+
 def test_who_takes_one_name_of_a_module_does_not_depend_on_all_that_it_imports(memory, repository):
     for name, text in (
         ("api", "from app.config import load\n\n\ndef parse():\n    pass\n"),

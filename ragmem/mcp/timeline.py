@@ -12,7 +12,7 @@ from ragmem.mcp.call import Call, Result
 from ragmem.mcp.definitions import MOST_LISTED
 from ragmem.mcp.frame import frame_lines, one_line
 from ragmem.services.code.impact import impact as impact_of
-from ragmem.services.code.shapes import impact_shape
+from ragmem.services.code.shapes import impact_shape, unreached
 from ragmem.services.code.targets import project_of_code
 from ragmem.services.context.context import MORE
 from ragmem.services.ingestion.inbox_status import inbox_status
@@ -173,7 +173,7 @@ def impact(call: Call) -> Result:
     if symbols and symbols[0]["doc"]:
         lines.append(one_line(symbols[0]["doc"].splitlines()[0], 160, redactor=call.redactor))
     if not shape["reached"]:
-        lines.append("nothing that was read calls, imports or inherits it")
+        lines.append(unreached(target["kind"]))
     lines += _rows("reached", shape["reached"], shape["reached_total"], REACHED)
     beyond = sum(count for depth, count in found.depths.items() if depth > found.depth)
     if beyond:

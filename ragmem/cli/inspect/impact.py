@@ -73,7 +73,7 @@ def _draw(found: "Impact", svg: Path | None, *, limit: int | None, force: bool) 
 
 
 def _say(found: "Impact", limit: int | None, redactor: Redactor) -> None:
-    from ragmem.services.code.shapes import impact_shape
+    from ragmem.services.code.shapes import impact_shape, unreached
 
     shape = impact_shape(found, limit=max(limit or 0, FIELDS), redactor=redactor)
     target = shape["target"]
@@ -85,7 +85,7 @@ def _say(found: "Impact", limit: int | None, redactor: Redactor) -> None:
         say(f"  {target['former_path']} is now {target['name']}")
     if target["symbols"] and (doc := target["symbols"][0]["doc"]):
         say(f"  {doc.splitlines()[0]}")
-    say(f"  {_depth_summary(shape['depths'])}")
+    say(f"  {_depth_summary(shape['depths']) or unreached(target['kind'])}")
     most = limit or SYMBOLS
     at = 0
     for one in shape["reached"][:most]:
@@ -110,7 +110,7 @@ def _say(found: "Impact", limit: int | None, redactor: Redactor) -> None:
 def _depth_summary(depths: dict[str, int]) -> str:
     total = sum(depths.values())
     if not total:
-        return "no code except tests is known to depend on it"
+        return ""
     each = ", ".join(f"{count:,} at depth {depth}" for depth, count in depths.items())
     return f"1 symbol depends on it: {each}" if total == 1 else f"{total:,} symbols depend on it: {each}"
 

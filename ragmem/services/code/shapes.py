@@ -84,6 +84,14 @@ def memories_shape(memories: Memories, *, limit: int) -> dict[str, Any]:
     }
 
 
+def unreached(kind: str) -> str:
+    """Say that nothing is known to depend on a target, and which of its uses are not followed."""
+    told = "no code except tests is known to call, import or inherit it"
+    if kind == "constant":
+        return f"{told}; uses of its value are not followed"
+    return f"{told}; uses as a type are not followed" if kind in {"class", "interface"} else told
+
+
 def impact_shape(found: Impact, *, limit: int, redactor: Redactor) -> dict[str, Any]:
     """Return the JSON of an impact, with at most `limit` items per list."""
     shape: dict[str, Any] = redactor.redact_document(

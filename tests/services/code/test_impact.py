@@ -358,6 +358,22 @@ def test_code_that_was_not_read_to_its_end_is_told(memory, command):
     assert "not read to its end: ragmem ingest --code ." in command("inspect", "impact", "load").stderr
 
 
+@pytest.mark.parametrize(
+    ("symbol", "said"),
+    [
+        ("Idle", "inherit it; uses as a type are not followed"),
+        ("SPARE", "inherit it; uses of its value are not followed"),
+        ("idle", "no code except tests is known to call, import or inherit it\n"),
+    ],
+)
+def test_what_nothing_reaches_says_which_uses_are_not_followed(memory, repository, command, symbol, said):
+    (repository / "app" / "spare.py").write_text(
+        "SPARE = 1\n\n\nclass Idle:\n    pass\n\n\ndef idle():\n    pass\n"
+    )
+    memory.code.ingest(repository)
+    assert said in command("inspect", "impact", f"app.spare.{symbol}").stdout
+
+
 def test_json_has_all_of_it(filled, command):
     document = json.loads(command("inspect", "impact", "parse_config", "--json", "-n", "2").stdout)
     assert document["target"]["name"] == "app.config.parse_config"

@@ -164,6 +164,12 @@ def test_the_title_comes_from_the_best_place_there_is(text: str, path: str, titl
         ("#+TITLE: Keys\n#+DATE: 2025-03-15\n", "/n/x.org", "2025-03-15T00:00:00+00:00"),
         ("= Keys\n:revdate: 2025-03-15\n", "/n/x.adoc", "2025-03-15T00:00:00+00:00"),
         (":Created: 15-Mar-2025\n", "/n/x.rst", "2025-03-15T00:00:00+00:00"),
+        ("- Feature Name: `keys`\n- Start Date: 2025-03-15\n", "/n/x.md", "2025-03-15T00:00:00+00:00"),
+        ("* **Date of the incident**: 15 March 2025\n", "/n/x.md", "2025-03-15T00:00:00+00:00"),
+        ("> Decided on: 2025-03-15 by all\n", "/n/x.md", "2025-03-15T00:00:00+00:00"),
+        ("Ver\u00f6ffentlicht am: 15.03.2025\n", "/n/x.md", "2025-03-15T00:00:00+00:00"),
+        # These dates are of something else.
+        ("Date of birth: 2025-03-15\nStart: 2025-03-15\n", "/n/x.md", "2026-05-01T12:00:00+00:00"),
         ("Erstellt am: 15.03.2025\n", "/n/x.md", "2025-03-15T00:00:00+00:00"),
         ("**Cr\u00e9\u00e9 le** : 15 mars 2025\n", "/n/x.md", "2025-03-15T00:00:00+00:00"),
         # What was changed later is as new as the change.

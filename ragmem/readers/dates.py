@@ -29,8 +29,9 @@ _CREATED_LINE = lazy(
     r"^[\s>*_|:-]{0,6}(?:(?:date )?created(?: at| on)?|creation date|erstellt(?: am)?|erstellungsdatum"
     r"|(?:start|incident|meeting|decision|proposal|publication)[ -]date"
     r"|date of (?:the )?(?:incident|meeting|decision|event|report|publication)"
-    r"|(?:date )?(?:(?:start|open|propos|submitt|draft|publish|post|accept|decid|approv|adopt|report)ed|written)"
-    r"(?: on| at)?|(?:begonnen|beschlossen|entschieden|veröffentlicht) am|(?:publiée?|décidée?|adoptée?) le"
+    r"|(?:date )?(?:(?:start|open|propos|submitt|draft|publish|post|accept|decid|approv|adopt|report)ed"
+    r"|written)(?: on| at)?|(?:begonnen|beschlossen|entschieden|veröffentlicht) am"
+    r"|(?:publiée?|décidée?|adoptée?) le"
     r"|créée? le|date de création|creado(?: el)?|fecha de creación|criado(?: em)?|data de criação"
     r"|creato(?: il)?|data di creazione|aangemaakt(?: op)?|создано?|дата создания|作成日時?"
     r"|[创創]建(?:日期|时间|時間)?)[*_]{0,3}\s?[:\uff1a|][*_]{0,3}\s{0,4}",

@@ -76,9 +76,16 @@ _FIELD = lazy(
     re.IGNORECASE,
 )
 """A line such as "**Project:** tideline", which says nothing of its own."""
-_HEADER = lazy(r"(?:[^\W\d_][\w -]{0,40}:(?:[ \t][^\n]*)?\n(?:[ \t]+\S[^\n]*\n)*){3,40}(?=[ \t]*\n)")
-_TITLE = lazy(r"^(?:title|titel|titre|t\u00edtulo|titolo):", re.IGNORECASE | re.MULTILINE)
-"""The fields above a text, as above mail; the title among them stands above each answer."""
+_HEADER = lazy(
+    r"(?:(?:[-*+][ \t]+)?[*_]{0,2}[^\W\d_][\w #-]{0,40}:[*_]{0,2}(?:[ \t][^\n]*)?\n"
+    r"(?:[ \t]+\S[^\n]*\n)*){3,40}(?=[ \t]*\n)"
+)
+_TITLE = lazy(
+    r"^(?:[-*+][ \t]+)?[*_]{0,2}(?:title|titel|titre|t\u00edtulo|titolo|feature name|start date):",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""The fields above a text, as above mail; what tells them from a text of its own, and stands above each
+answer: a title or a date of the document."""
 _BARE_KEY = lazy(r"\W*\"([\w-]+)\":\s*(?:[\[{]|-?[\d.]+|true|false|null|\"\")?[\s,\]}]*")
 """A line of JSON that holds a number or opens a list, and tells nothing alone: `"end_line": 95,`."""
 _ONLY_DATE = lazy(r"\W*(?:[^\W\d][\w ]{0,24}:)?\W*\d{1,4}[-./]\d{1,2}[-./]\d{1,4}(?:[T ][\d:.Z+]+)?\W*")
@@ -216,7 +223,7 @@ def without_fields(text: str, sentences: Sequence[Sentence], question: str) -> l
 
     def is_asked(one: Sentence) -> bool:
         if one.start < body and not (asks_when or asks_who):
-            return text[one.start : one.end].partition(":")[0].lower() in low
+            return text[one.start : one.end].partition(":")[0].strip("-*+_ ").lower() in low
         if field := _FIELD.fullmatch(text, one.start, one.end):
             name = (field[1] or field[2]).lower()
             return name in low or (asks_who and name.startswith(("author", "autor")))

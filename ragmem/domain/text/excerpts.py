@@ -19,9 +19,10 @@ _INVISIBLE = lazy(
     r"|\{%\s?(?:end)?(?:hint|tabs?|content-ref|code|embed|columns?|stepper|step)\b(?![^%\n]{0,80}https?:)"
     r"[^%\n]{0,200}%\}"
     r"|</?(?:table|thead|tbody|tr|t[dh]|figure|figcaption|div|span|details|summary|p|br)\b[^<>]{0,300}>"
+    r"|(?m:^[ ]{0,3}\[[^\]\[\n^]{1,100}\]:[ \t]*\S{1,500}[ \t]*(?:[\"'(][^\n]{0,200})?$)"
 )
 """Code, the name of a link of a wiki, and markup that no reader of a page sees: embedded files, marks of a
-broken line, comments, anchors, tags of GitBook and of HTML tables."""
+broken line, comments, anchors, targets of links, tags of GitBook and of HTML tables."""
 
 Span = tuple[int, int]
 
@@ -57,7 +58,7 @@ def atoms(text: str) -> list[Span]:
 
 def visible(part: str) -> str:
     """Return a part of a text outside of code fences without what no reader of the page sees."""
-    if not any(map(part.__contains__, ("[[", "%", "<", "&", "\\\n"))):
+    if not any(map(part.__contains__, ("[[", "]:", "%", "<", "&", "\\\n"))):
         return part
     return _INVISIBLE.sub(lambda found: found[1] or found[2] or " ", part).strip()
 

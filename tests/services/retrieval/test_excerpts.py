@@ -177,6 +177,21 @@ def test_fields_with_a_title_above_a_text_answer_only_what_asks_for_them(best):
     assert "Status: Final" in best(text, "what status have the queue limits")
 
 
+def test_a_list_of_fields_above_a_text_and_targets_of_links_are_left_out(best):
+    text = (
+        "- Feature Name: `queue_limits`\n- Start Date: 2025-03-15\n"
+        "- RFC PR: [acme/rfcs#12](https://acme.example/12)\n\n## Summary\n[summary]: #summary\n\n"
+        "The queue holds 40 jobs [^1].\n\n[^1]: The queue of the RFC had 20.\n"
+    )
+    assert best(text, "feature queue limits").startswith("The queue holds 40 jobs")
+    assert "RFC PR: [acme" in best(text, "which RFC PR has the queue limits")
+    shown = best(text, "queue summary")
+    assert "#summary" not in shown
+    assert "The queue of the RFC had 20" in shown
+    own = "- Port: 4711\n- Host: ferry\n- Queue limit: 40\n\nIt sails.\n"
+    assert "Queue limit: 40" in best(own, "what is the limit")
+
+
 def test_the_result_of_an_exchange_is_told_and_not_its_question_or_the_work(best):
     shown = best(EXCHANGE, "why does the ferry importer skip night crossings", most=130)
     assert shown.startswith("The ferry importer dropped every row without an arrival")

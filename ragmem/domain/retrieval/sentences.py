@@ -106,6 +106,21 @@ _ASKS_NAME = (
     r"|helper|tool|branch|command|commit|hash|model|library|package|funktion|klasse)s?\b"
     r"|\bcalled\b|\bname of\b|\bunder which\b"
 )
+_ASKS_OUTCOME = (
+    r"\b(?:decide[sd]?|decisions?|outcome|conclu(?:ded?|sion)|consensus|resol(?:ved|ution)|agreed?|verdict"
+    r"|entschieden|beschlossen|entscheidung|ergebnis|d\u00e9cid\u00e9e?s?|d\u00e9cision|decidi[\u00f3do]+"
+    r"|decisi\u00f3n|resultado)\b|^(?:did|was|were|has|have)\b"
+)
+_OUTCOME = lazy(
+    r"\b(?:decided|agreed|approved|rejected|adopted|withdrawn|consensus|entschieden|beschlossen"
+    r"|d\u00e9cid\u00e9|adopt\u00e9|decidido|acordado)\b",
+    re.IGNORECASE,
+)
+_OUTCOME_HEADING = lazy(
+    r"\b(?:conclusions?|decisions?|outcomes?|resolutions?|results?|verdict|entscheidung|ergebnis|fazit"
+    r"|beschluss|d\u00e9cisions?|r\u00e9sultats?|decisi\u00f3n|conclusi\u00f3n|resultado)\b[^>]*\Z",
+    re.IGNORECASE,
+)
 _WANTS = (
     (_WHEN, _DATE),
     *(
@@ -113,12 +128,15 @@ _WANTS = (
         for asks, wanted in (
             (_ASKS_NUMBER, _NUMBER),
             (_ASKS_WHY, _CAUSE),
+            (_ASKS_OUTCOME, _OUTCOME),
             (_ASKS_WHERE, _FILE),
             (_ASKS_NAME, _NAME),
         )
     ),
 )
 """What a question asks for, and the form of what it wants to know."""
+_ABOVE = {_CAUSE: _CAUSE, _OUTCOME: _OUTCOME_HEADING}
+"""What a heading says of the sentences below it, for some of these forms."""
 
 _ASKS = lazy(
     r"\bhow (?:long|large|big|often|fast|old|far|high|deep)\b|\bwie (?:viele?|lange|gro\u00df|oft|hoch|alt)\b"
@@ -288,7 +306,8 @@ def _gain_of(question: str, whole: float) -> Callable[[str, str], float]:
         if counted and _counts(sentence, counted):
             return COUNTED * whole
         has = any(
-            pattern.search(sentence) or (pattern is _CAUSE and pattern.search(heading)) for pattern in wanted
+            pattern.search(sentence) or (pattern in _ABOVE and _ABOVE[pattern].search(heading))
+            for pattern in wanted
         )
         return EXPECTED * whole if has else 0.0
 

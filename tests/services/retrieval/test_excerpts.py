@@ -192,6 +192,21 @@ def test_a_list_of_fields_above_a_text_and_targets_of_links_are_left_out(best):
     assert "Queue limit: 40" in best(own, "what is the limit")
 
 
+@pytest.mark.parametrize(
+    "question",
+    [
+        "what did we decide about the queue limit",
+        "was the queue limit raised",
+        "was wurde zur queue limit beschlossen",
+    ],
+)
+def test_a_question_about_an_outcome_is_answered_by_what_was_decided(best, question):
+    talk = "The queue limit came up. The queue limit is low, says Ada. The queue limit is high, says Bo. " * 3
+    text = f"# Meeting\n\n## Queue limit\n\n{talk}\n\n### Conclusion\n\n- The queue limit stays at 40 jobs.\n"
+    assert "stays at 40" in best(text, question, most=160)
+    assert "stays at 40" not in best(text, "queue limit according to Bo", most=160)
+
+
 def test_the_result_of_an_exchange_is_told_and_not_its_question_or_the_work(best):
     shown = best(EXCHANGE, "why does the ferry importer skip night crossings", most=130)
     assert shown.startswith("The ferry importer dropped every row without an arrival")

@@ -1,6 +1,6 @@
 """The names of fields in frontmatter and JSON lines, and their values as short, printable text."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import date, datetime
 from typing import Any
 
@@ -11,16 +11,28 @@ TIME_KEYS = (
     "updated",
     "updated_at",
     "last_updated",
+    "last_modified",
+    "last_modified_at",
+    "lastmod",
     "modified",
     "completed_at",
     "completed",
     "timestamp",
     "started",
+    "start_date",
     "created",
     "created_at",
+    "creation_date",
+    "date_created",
+    "published",
+    "published_at",
+    "publish_date",
+    "pub_date",
+    "pub_datetime",
 )
 """Fields of frontmatter with the time of the event; the first valid one counts."""
 
+_NO_MARKS = str.maketrans("", "", "-_ ")
 TITLE_KEYS = ("title", "name", "task")
 TAG_KEYS = ("tags", "tag", "labels", "keywords")
 
@@ -48,6 +60,12 @@ MAX_CHARS = 500
 """Longer values are text, not facts about it; they are truncated."""
 
 MAX_TAGS = 50
+
+
+def time_values(values: Mapping[str, Any]) -> Iterator[Any]:
+    """Yield the values of the fields in TIME_KEYS, in their order; `createdAt` and `start-date` count too."""
+    plain = {key.lower().translate(_NO_MARKS): value for key, value in values.items()}
+    return (plain[name] for key in TIME_KEYS if (name := key.translate(_NO_MARKS)) in plain)
 
 
 def as_text(value: Any) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
+from textwrap import dedent
 from typing import Any
 
 from ragmem.config.settings import SourceSpec
@@ -14,7 +15,7 @@ from ragmem.domain.retrieval.whole_dates import date_of_title
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.domain.text.blocks import BlockType, blocks
 from ragmem.readers.dates import Changed, first_time, time_of_file
-from ragmem.readers.fields import KINDS, TAG_KEYS, TIME_KEYS, TITLE_KEYS, as_fields, as_tags, as_text, clean
+from ragmem.readers.fields import KINDS, TAG_KEYS, TITLE_KEYS, as_fields, as_tags, as_text, clean, time_values
 from ragmem.readers.frontmatter_block import split
 from ragmem.readers.supersession_fields import supersession_fields
 
@@ -30,6 +31,8 @@ _HEADER_FIELD = re.compile(r"(?::|#\+)?([^\W\d_][\w -]{0,40}?)[ \t]*:(?:[ \t]+(\
 _HEADER_TITLES = frozenset(
     "title subject titel betreff titre objet t\u00edtulo asunto assunto titolo oggetto onderwerp".split()
 )
+_BLOCKS = {"<pre>": "</pre>", "```": "```"}
+"""First and last line of a block of fields, as above Bitcoin's improvement proposals."""
 _OWN_TITLES = ("title", "name")
 _NAMED_BY_FOLDER = frozenset({"skill", "prd", "claude", "agents", "gemini", "readme", "index", "memory"})
 
@@ -57,7 +60,7 @@ def read(
         event_time=time_of_file(
             path,
             changed,
-            told=first_time(values.get(key) for key in TIME_KEYS),
+            told=first_time(time_values(values)),
             text=body,
             title=_dated_title(body, values, path.suffix.lower()),
         ),
@@ -79,16 +82,21 @@ def _title(path: Path, body: str, values: Mapping[str, Any], redactor: Redactor)
 
 def _title_of_header(body: str) -> str:
     """Return the title among the fields above a text ("Title: ..."), as in mail; empty without one."""
-    title, is_org = "", body.startswith("#+")
-    for line in body.lstrip().split("\n", _HEADER_LINES)[:_HEADER_LINES]:
+    title, head = "", body.lstrip()
+    first = head.partition("\n")[0]
+    # The fields of Org have marks, and others stand in a block of their own.
+    is_closed = head.startswith("#+") or first in _BLOCKS
+    if first in _BLOCKS:
+        head = dedent(head[len(first) :].partition(_BLOCKS[first])[0]).strip("\n")
+    for line in head.split("\n", _HEADER_LINES)[:_HEADER_LINES]:
         if not line.strip():
             return title
         field = _HEADER_FIELD.match(line)
         if not field and not line[0].isspace():
-            return title if is_org else ""
+            return title if is_closed else ""
         if field and not title and field[1].lower() in _HEADER_TITLES:
             title = clean(field[2])
-    return ""
+    return title if is_closed else ""
 
 
 def _dated_title(body: str, values: Mapping[str, Any], suffix: str) -> str:

@@ -51,7 +51,7 @@ _SECTION = lazy(
 
 _NOT_IN_FORCE = lazy(
     rf"{_BEGIN}{_STATUS}\b{_MARKS}[:|\n]\s{{0,4}}[*_\"']{{0,4}}"
-    r"(?:rejected|withdrawn|abandoned|draft|propos(?:ed|al|t|\u00e9)|pending|deferred|open\b|in review"
+    r"(?:rejected|withdrawn|abandoned|closed|draft|propos(?:ed|al|t|\u00e9)|pending|deferred|open\b|in review"
     r"|under review|abgelehnt|entwurf|vorgeschlagen|rejet\u00e9|brouillon|rechazad|propuest|borrador|rejeitad"
     r"|rascunho|concept|voorgesteld|afgewezen)",
     re.IGNORECASE | re.MULTILINE,
@@ -69,8 +69,8 @@ _LINK = lazy(r"\[[^\]\n]{0,200}\]\((?P<to>[^)\s#]{1,200})(?:\s[^)\n]{0,80})?\)(?
 """A link to a file as a whole, not to a section of it."""
 
 _WIKI_LINK = lazy(r"\[\[([^\[\]|#]{1,150})(?:\|[^\[\]]{0,200})?\]\]")
-_FILE = lazy(r"[\w./-]{1,150}\.(?:md|rst|adoc|txt)\b(?![/#\u00a7])")
-_RECORD = r"(?:adr|madr|ad|pep|rfc|dep|eip|kep|jep|otep|decision|record|proposal)"
+_FILE = lazy(r"[\w./-]{1,150}\.(?:md|rst|adoc|txt|mediawiki)\b(?![/#\u00a7])")
+_RECORD = r"(?:adr|madr|ad|pep|rfc|dep|[bcegnst]ip|kep|jep|otep|decision|record|proposal)"
 _NUMBERED = rf"{_RECORD}[ _#-]{{0,2}}0*(\d{{1,5}})(?![\w])"
 _NUMBERS = lazy(
     rf"(?:{_NUMBERED}|#?0*(\d{{1,5}})(?=(?:,[ \t]*\d+)*[\s.)*_]*$))(?=[\s.,;:)*_-]|$)", re.IGNORECASE

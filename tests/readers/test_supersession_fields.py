@@ -37,6 +37,7 @@ def told(folder: Path, body: str, values: Mapping[str, object] | None = None) ->
             "adr-0020-cache.md",
         ),
         ("PEP: 3\nTitle: Queue\nStatus: Superseded\nSuperseded-By: 12\n\nText.\n", "0012-stream.md"),
+        ("<pre>\n  BIP: 3\n  Superseded-By: 12\n</pre>\n\n==Queue==\n", "0012-stream.md"),
         ("# Queue\n\n| Superseded by | [20](adr-0020-cache.md) |\n", "adr-0020-cache.md"),
         ("# Queue\n\nStatus: superseded by [[0012-stream|the stream]]\n", "0012-stream.md"),
         ("# Queue\r\n\r\n## Status\r\n\r\nSuperseded by ADR-0012\r\n", "0012-stream.md"),

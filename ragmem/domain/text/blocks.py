@@ -20,6 +20,8 @@ _LINE = lazy(r"[^\r\n]+(?:\r\n|\r|\n)?|(?:\r\n|\r|\n)")
 _HEADING = lazy(r" {0,3}(#{1,6})(?:[ \t]+(.*))?$")
 _ASCIIDOC = lazy(r"(?:\s|//[^\n]*\n|:[\w-]+:[^\n]*\n)*= \w")
 _ASCIIDOC_HEADING = lazy(r"(={1,6})[ \t]+(\S.*)$")
+_WIKI = lazy(r"^==[^=\n]+==[ \t]*$", re.MULTILINE)
+_WIKI_HEADING = lazy(r"(={1,6})[ \t]*([^=\s].*?)[ \t]*\1$")
 """A heading of a text that begins with a title of this form: other texts have such lines (`=== RUN Test`)."""
 _ANCHOR = lazy(r"[ \t]*<a\b[^<>]{0,500}>\s?</a>")
 _FENCE = lazy(r"[ \t]*(?:[-*+][ \t]+|>[ \t]*)?(`{3,}|~{3,})(.*)$")
@@ -77,7 +79,7 @@ def blocks(text: str, begin: int = 0, stop: int | None = None) -> Iterator[Block
     indented continuation lines; nested items are separate blocks.
     """
     rows = _rows(text, begin, len(text) if stop is None else stop)
-    asciidoc = _ASCIIDOC.match(text) is not None
+    equals = _heading_of_equals(text)
     at = 0
     while at < len(rows):
         start, end = rows[at]
@@ -88,7 +90,7 @@ def blocks(text: str, begin: int = 0, stop: int | None = None) -> Iterator[Block
             at += 3
             yield Block(BlockType.HEADING, start, rows[at - 1][1], 1, text[slice(*rows[at - 2])].strip())
             continue
-        form, found = _line_form(text[start:end], asciidoc=asciidoc)
+        form, found = _line_form(text[start:end], equals)
         if form is BlockType.HEADING and found is not None:
             at += 1
             title = _ANCHOR.sub("", found.group(2) or "").strip()
@@ -103,7 +105,7 @@ def blocks(text: str, begin: int = 0, stop: int | None = None) -> Iterator[Block
             at = _fence_end(text, rows, at + 1, found.group(1))
             yield Block(form, start, max(stop for _, stop in rows[at - 1 : at]))
         else:
-            last = _run_end(text, rows, at + 1, form, asciidoc=asciidoc)
+            last = _run_end(text, rows, at + 1, form, equals)
             if last == at + 1 and last < len(rows) and _is_underline(text, rows, last):
                 at = last + 1
                 level = _UNDERLINES[text[rows[last][0]]]
@@ -169,13 +171,15 @@ def _fence_end(text: str, rows: list[tuple[int, int]], at: int, fence: str) -> i
     return full
 
 
-def _run_end(text: str, rows: list[tuple[int, int]], at: int, form: BlockType, *, asciidoc: bool) -> int:
+def _run_end(
+    text: str, rows: list[tuple[int, int]], at: int, form: BlockType, equals: re.Pattern[str] | None
+) -> int:
     """Return the row after the paragraph, item or table that continues at row `at`."""
     while at < len(rows):
         start, end = rows[at]
         if start == end:
             break
-        follows, _ = _line_form(text[start:end], asciidoc=asciidoc)
+        follows, _ = _line_form(text[start:end], equals)
         if not (
             follows is form is not BlockType.ITEM
             or (form is BlockType.ITEM and follows is BlockType.PARAGRAPH)
@@ -217,10 +221,17 @@ def _is_framed(text: str, rows: list[tuple[int, int]], at: int) -> bool:
     return is_frame and 0 < len(title) <= len(line) and any(map(str.isalnum, title))
 
 
-def _line_form(body: str, *, asciidoc: bool) -> tuple[BlockType, re.Match[str] | None]:
+def _heading_of_equals(text: str) -> re.Pattern[str] | None:
+    """Return the form of headings by equals signs: AsciiDoc's, MediaWiki's, or none in other texts."""
+    if "==" in text and _WIKI.search(text):
+        return _WIKI_HEADING
+    return _ASCIIDOC_HEADING if _ASCIIDOC.match(text) else None
+
+
+def _line_form(body: str, equals: re.Pattern[str] | None) -> tuple[BlockType, re.Match[str] | None]:
     """Return the type of block that a line begins, with the match."""
     first = body.lstrip()[0]
-    heading = _HEADING if first == "#" else _ASCIIDOC_HEADING if first == "=" and asciidoc else None
+    heading = _HEADING if first == "#" else equals if first == "=" else None
     if heading and len(body) <= MAX_HEADING_CHARS and (found := heading.match(body)):
         return BlockType.HEADING, found
     if first in "`~-*+>" and (found := _FENCE.match(body)) and "`" not in found.group(2):

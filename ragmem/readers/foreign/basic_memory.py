@@ -11,7 +11,7 @@ from ragmem.domain.model import Kind, digest
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.errors import SourceError
 from ragmem.readers.dates import first_time
-from ragmem.readers.fields import KINDS, TAG_KEYS, TIME_KEYS, as_fields, as_tags
+from ragmem.readers.fields import KINDS, TAG_KEYS, as_fields, as_tags, time_values
 from ragmem.readers.files import ReadError, read_text, show
 from ragmem.readers.foreign.entries import Entry, Fact, LeftOut, name_of, text_of
 from ragmem.readers.foreign.tools import Tool
@@ -78,7 +78,7 @@ def _note(place: Path, text: str, folder: Path, changed: datetime) -> Fact:
         f"{digest(str(folder), length=12)}/{permalink}",
         body,
         name_of(values.get("title")) or name_of(place.stem),
-        first_time(values.get(key) for key in TIME_KEYS) or changed,
+        first_time(time_values(values)) or changed,
         "" if folder.name == DEFAULT else str(folder),
         kind if 2 * most > len(observed) else None,
         tags=tags,

@@ -23,7 +23,20 @@ MAX_TRACKS = 1_000
 TYPES = tuple(
     sorted(
         {
-            *(".md", ".markdown", ".mdc", ".rst", ".adoc", ".org", ".txt", ".log", ".sql", ".css"),
+            *(
+                ".md",
+                ".markdown",
+                ".mdc",
+                ".rst",
+                ".adoc",
+                ".org",
+                ".mediawiki",
+                ".wiki",
+                ".txt",
+                ".log",
+                ".sql",
+                ".css",
+            ),
             *(".json", ".jsonl", ".yaml", ".yml", ".toml", ".ini", ".conf", ".cfg", ".xml", ".sh"),
             *(".py", ".js", ".jsx", ".ts", ".tsx", ".go", ".rs", ".rb", ".php", ".java", ".kt", ".swift"),
             *(".c", ".h", ".cc", ".cpp", ".hpp", ".cs"),

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 SOURCE = "ingest"
 """The source of memories that were handed in rather than found by seed."""
 
-TEXT_SUFFIXES = (".md", ".markdown", ".txt", ".rst", ".mdc", ".adoc", ".org")
+TEXT_SUFFIXES = (".md", ".markdown", ".txt", ".rst", ".mdc", ".adoc", ".org", ".mediawiki", ".wiki")
 """Files that are read from a folder; a file that is named explicitly is read whatever its suffix."""
 
 READABLE_SUFFIXES = (*TEXT_SUFFIXES, *IN_FOLDERS)

@@ -40,6 +40,16 @@ def test_titles_have_lines_of_marks_below_or_around_them():
     assert [form for form, _ in forms("| a |\n-----")] == [BlockType.TABLE, BlockType.RULE]
 
 
+def test_titles_of_a_wiki_stand_between_equal_signs():
+    text = "= Ferry =\n\n==Abstract==\n\n=== Why === \n\nx == y\n==\n"
+    assert [(one.level, one.title) for one in blocks(text) if one.form is BlockType.HEADING] == [
+        (1, "Ferry"),
+        (2, "Abstract"),
+        (3, "Why"),
+    ]
+    assert {form for form, _ in forms("=== 3 passed ===\n\n= x =")} == {BlockType.PARAGRAPH}
+
+
 def test_a_day_before_its_month_ends_no_sentence():
     text = "On 5. January we deployed it. Am 7. M\u00e4rz fiel es aus. It took 15. May it rest."
     assert split(text) == [

@@ -161,7 +161,17 @@ def _dispatch(arguments: "Sequence[str]") -> int:
                 if not arguments:
                     _offer_setup()
                 return EXIT_OK
+    return _run_command(arguments)
+
+
+def _run_command(arguments: "Sequence[str]") -> int:
     _start_fast(arguments)
+    if arguments[:1] == ["query"]:
+        from ragmem.cli.query import app, query
+
+        # Most questions are asked without anything that Typer is needed for.
+        if (values := app.read(arguments[1:])) is not None:
+            return query(**values)
     from ragmem.cli.app import run_command_line
 
     return run_command_line(arguments)

@@ -107,7 +107,7 @@ def test_a_command_loads_no_other_command_and_no_service_before_it_runs(name):
 
     commands = {item for item in loaded if item.startswith("ragmem.cli.") and item.count(".") == 2}
     own = {item for item in commands if item.startswith(f"ragmem.cli.{name}_")}
-    shared = {f"ragmem.cli.{item}" for item in ("app", "common", "help", "options")}
+    shared = {f"ragmem.cli.{item}" for item in ("app", "common", "declaration", "help", "options")}
     assert commands - own == {*shared, f"ragmem.cli.{name}"}
     assert not loaded.intersection([*HEAVY, "rich", "numpy"])
 
@@ -123,6 +123,7 @@ def test_a_cold_query_on_the_default_backends_loads_no_framework(ragmem):
     assert "numpy" in loaded
     # onnxruntime may be the engine of the embedder, where it is installed and the faster one.
     assert not loaded.intersection(set(HEAVY) - {"onnxruntime"})
+    assert not loaded.intersection({"typer", "difflib", "gettext"})
     # Finding entities takes as long to import as finding the answer.
     assert not {name for name in loaded if name.startswith("ragmem.domain.entities.extraction")}
     # Numpy imports its masked arrays on its own, where `unique` gets no further argument.

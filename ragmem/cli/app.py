@@ -4,13 +4,14 @@ import importlib
 import sys
 from collections.abc import Sequence
 from functools import cache
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 import typer.core
 import typer.main
 from typer.exceptions import TyperException
 
+from ragmem.cli.declaration import Command, Parameter
 from ragmem.errors import EXIT_INTERRUPTED, EXIT_OK, UsageError
 from ragmem.frozen import dataclass
 
@@ -142,10 +143,35 @@ def _placeholder(name: str) -> Any:
 @cache
 def load_command(name: str) -> Any:
     """Return the real command of the table."""
-    command = typer.main.get_command(importlib.import_module(COMMANDS[name].module).app)
+    command = typer.main.get_command(_for_typer(importlib.import_module(COMMANDS[name].module).app))
     command.name = name
     _keep_summaries(command)
     return command
+
+
+def _for_typer(app: Command | typer.Typer) -> typer.Typer:
+    """Return an app in which all that is declared without Typer is declared with it."""
+    if isinstance(app, Command):
+        made = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
+        made.command(epilog=app.epilog)(app.function)
+        app = made
+    for one in [*app.registered_commands, app.registered_callback]:
+        if one and one.callback:
+            hints = one.callback.__annotations__
+            one.callback.__annotations__ = {key: _hint_for_typer(hint) for key, hint in hints.items()}
+    for group in app.registered_groups:
+        if group.typer_instance:
+            _for_typer(group.typer_instance)
+    return app
+
+
+def _hint_for_typer(hint: Any) -> Any:
+    match getattr(hint, "__metadata__", ()):
+        # With two it is declared with Typer already.
+        case [Parameter() as parameter]:
+            make = typer.Option if parameter.names else typer.Argument
+            return Annotated[hint, make(*parameter.names, **parameter.settings)]
+    return hint
 
 
 def _keep_summaries(group: Any) -> None:

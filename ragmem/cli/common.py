@@ -7,15 +7,17 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import orjson
-import typer
 
 from ragmem.api.memory import Ragmem
 from ragmem.cli.help import on_terminal
 from ragmem.cli.options import JsonOption
 from ragmem.errors import EXIT_OK, UsageError
+
+if TYPE_CHECKING:
+    import typer
 
 SCHEMA = 1
 """Schema number of the JSON documents, raised when a field changes its meaning, not when one is added."""
@@ -61,7 +63,7 @@ def select_projects(memory: Ragmem, names: list[str] | None, *, every: bool) -> 
 
 
 def run_default_command(
-    context: typer.Context, show: Callable[..., int], *, group: str, as_json: bool
+    context: "typer.Context", show: Callable[..., int], *, group: str, as_json: bool
 ) -> int:
     """Run the default command of a group, unless a command was named.
 
@@ -75,8 +77,10 @@ def run_default_command(
     return EXIT_OK
 
 
-def command_group(name: str, *, about: str, epilog: str, default: str) -> typer.Typer:
+def command_group(name: str, *, about: str, epilog: str, default: str) -> "typer.Typer":
     """Return a group of commands that runs its command `default` if none is named."""
+    import typer
+
     app = typer.Typer(
         rich_markup_mode=None,
         add_completion=False,

@@ -8,8 +8,6 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from ragmem.cli.common import (
     bold,
     dim,
@@ -25,6 +23,7 @@ from ragmem.cli.common import (
     style,
     tell,
 )
+from ragmem.cli.declaration import Command, argument, option
 from ragmem.cli.help import on_terminal
 from ragmem.cli.options import (
     AllOption,
@@ -54,8 +53,6 @@ if TYPE_CHECKING:
     from ragmem.api.memory import Ragmem
     from ragmem.services.retrieval.query import Answer, Question
     from ragmem.services.retrieval.routes import RoutedAnswer
-
-app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 
 EPILOG = """\b
 Examples:
@@ -104,11 +101,8 @@ class RouteName(StrEnum):
     CODE = "code"
 
 
-@app.command(epilog=EPILOG)
 def query(
-    text: Annotated[
-        str, typer.Argument(metavar="TEXT", help="The question; - reads it from standard input.")
-    ],
+    text: Annotated[str, argument(metavar="TEXT", help="The question; - reads it from standard input.")],
     limit: LimitOption = None,
     kind: KindOption = None,
     source: SourceOption = None,
@@ -121,48 +115,46 @@ def query(
     until: UntilOption = "",
     every: AllOption = False,
     mode: Annotated[
-        ModeName | None, typer.Option("--mode", "-m", help="Let LightRAG retrieve in one of its own modes.")
+        ModeName | None, option("--mode", "-m", help="Let LightRAG retrieve in one of its own modes.")
     ] = None,
     route: Annotated[
-        RouteName, typer.Option("--route", "-r", help="The sort of answer; auto prefers, a name leaves out.")
+        RouteName, option("--route", "-r", help="The sort of answer; auto prefers, a name leaves out.")
     ] = RouteName.AUTO,
     expand: Annotated[
-        bool, typer.Option("--expand", help="Ask with other words as well, from the language model.")
+        bool, option("--expand", help="Ask with other words as well, from the language model.")
     ] = False,
     careful: Annotated[
-        bool, typer.Option("--careful", help="Let the reranker read what was found, which takes longer.")
+        bool, option("--careful", help="Let the reranker read what was found, which takes longer.")
     ] = False,
     nearest: Annotated[
-        bool, typer.Option("--nearest", help="Show what is nearest, also where nothing answers.")
+        bool, option("--nearest", help="Show what is nearest, also where nothing answers.")
     ] = False,
     history: Annotated[
-        bool, typer.Option("--history", help="Show what is superseded as well, and by what.")
+        bool, option("--history", help="Show what is superseded as well, and by what.")
     ] = False,
     all_tiers: Annotated[
-        bool, typer.Option("--all-tiers", help="Search the discarded texts as well, not only if need be.")
+        bool, option("--all-tiers", help="Search the discarded texts as well, not only if need be.")
     ] = False,
     all_branches: Annotated[
-        bool, typer.Option("--all-branches", help="Count what was made on unmerged branches like the rest.")
+        bool, option("--all-branches", help="Count what was made on unmerged branches like the rest.")
     ] = False,
     session: SessionOption = "",
-    explain: Annotated[bool, typer.Option("--explain", help="Show each term of each score.")] = False,
+    explain: Annotated[bool, option("--explain", help="Show each term of each score.")] = False,
     as_json: JsonOption = False,
     as_lines: JsonLinesOption = False,
-    as_ids: Annotated[bool, typer.Option("--ids", help="Only the ids, one a line.")] = False,
-    as_context: Annotated[bool, typer.Option("--context", help="The block that an assistant reads.")] = False,
+    as_ids: Annotated[bool, option("--ids", help="Only the ids, one a line.")] = False,
+    as_context: Annotated[bool, option("--context", help="The block that an assistant reads.")] = False,
     budget: Annotated[
         int | None,
-        typer.Option("--budget", "-b", metavar="TOKENS", min=100, help="Tokens of --context, estimated."),
+        option("--budget", "-b", metavar="TOKENS", min=100, help="Tokens of --context, estimated."),
     ] = None,
     max_chars: Annotated[
         int | None,
-        typer.Option("--max-chars", min=200, help="Characters of --context; 9000 unless there is a budget."),
+        option("--max-chars", min=200, help="Characters of --context; 9000 unless there is a budget."),
     ] = None,
     in_words: Annotated[
         bool,
-        typer.Option(
-            "--answer", help="Answer in words, by the language model; without one, when and how often."
-        ),
+        option("--answer", help="Answer in words, by the language model; without one, when and how often."),
     ] = False,
     quiet: QuietOption = False,
     sources_file: SourcesFileOption = None,
@@ -271,6 +263,9 @@ def query(
         if not answer.matches and not quiet:
             tell(_nothing_found(routed, projects, is_empty=is_empty))
     return EXIT_OK if answer.matches or routed.shown_facts else EXIT_NO
+
+
+app = Command(query, EPILOG)
 
 
 def _nothing_found(routed: "RoutedAnswer", projects: tuple[str, ...] | None, *, is_empty: bool) -> str:

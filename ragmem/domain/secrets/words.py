@@ -4,6 +4,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
+from itertools import chain
 from operator import itemgetter
 from typing import Any, Generic, TypeVar
 
@@ -37,20 +38,17 @@ _BY_KEY: defaultdict[bytes, list[tuple[Keys, Names[Any], int, Any]]] = defaultdi
 """All things, by a key that a text must have: nearly all of them are ruled out at once."""
 
 _SHORTEST = 2
-_INSIDE: defaultdict[bytes, list[bytes]] = defaultdict(list)
-"""The runs that may stand anywhere in a word, by their first two letters."""
+_FOUR = 4
+_BY_FOUR: defaultdict[tuple[int, ...], list[bytes]] = defaultdict(list)
+"""The keys by four of their letters, blanks included, which most words do not have."""
 
-_BEGINS: defaultdict[bytes, list[bytes]] = defaultdict(list)
-_ENDS: defaultdict[bytes, list[bytes]] = defaultdict(list)
-"""Those that begin or end a word, by their first and last two letters."""
-
-_WHOLE: set[bytes] = set()
-"""Those that are a word."""
+_SHORTER: list[bytes] = []
+"""The keys with fewer."""
 
 _PLAIN: set[bytes] = set()
 """Words without any of them, which most words of most texts are."""
 
-_TELLING: dict[bytes, tuple[bytes, ...]] = {}
+_TELLING: dict[bytes, set[bytes]] = {}
 """The other words, each with its keys."""
 
 MOST_PLAIN, MOST_TELLING, LONGEST_KEPT = 20_000, 4_096, 24
@@ -78,33 +76,29 @@ def word_set(small: bytes) -> frozenset[bytes]:
 @lru_cache(maxsize=1)
 def vocabulary(small: bytes) -> Keys:
     """Return the keys of `letters` that a text has; a string of which one is missing is not in the text."""
-    found: set[bytes] = set()
     words = word_set(small)
-    for word in words.difference(_PLAIN).difference(_TELLING):
-        keys = _keys_of(word)
-        found.update(keys)
-        if len(word) <= LONGEST_KEPT:
-            if keys:
-                _TELLING[word] = keys
-            else:
-                _PLAIN.add(word)
     # Another thread may clear what is kept.
-    found.update(*(_TELLING.get(word) or _keys_of(word) for word in _TELLING.keys() & words))
-    if len(_PLAIN) > MOST_PLAIN or len(_TELLING) > MOST_TELLING:
-        _forget()
-    return frozenset(found)
+    found = {word: keys for word in _TELLING.keys() & words if (keys := _TELLING.get(word))}
+    if new := words.difference(_PLAIN).difference(found):
+        telling = _keys_by_word(b" %b " % b" ".join(new))
+        found |= telling
+        kept = {word for word in new if len(word) <= LONGEST_KEPT}
+        _PLAIN.update(kept.difference(telling))
+        _TELLING.update((word, telling[word]) for word in kept.intersection(telling))
+        if len(_PLAIN) > MOST_PLAIN or len(_TELLING) > MOST_TELLING:
+            _forget()
+    return frozenset().union(*found.values())
 
 
-def _keys_of(word: bytes) -> tuple[bytes, ...]:
-    keys = [
-        run
-        for at in range(len(word) - 1)
-        for run in _INSIDE.get(word[at : at + _SHORTEST], ())
-        if word.startswith(run, at)
-    ]
-    keys += [b" " + run for run in _BEGINS.get(word[:_SHORTEST], ()) if word.startswith(run)]
-    keys += [run + b" " for run in _ENDS.get(word[-_SHORTEST:], ()) if word.endswith(run)]
-    return (*keys, b" " + word + b" ") if word in _WHOLE else tuple(keys)
+def _keys_by_word(line: bytes) -> dict[bytes, set[bytes]]:
+    """Return the words of a line, between blanks, that have a key, each with its keys."""
+    fours = _BY_FOUR.keys() & set(zip(line, line[1:], line[2:], line[3:], strict=False))
+    found: defaultdict[bytes, set[bytes]] = defaultdict(set)
+    for key in chain(_SHORTER, *(_BY_FOUR[four] for four in fours)):
+        for at in places(line, key):
+            start = line.rfind(b" ", 0, at + 1) + 1
+            found[line[start : line.find(b" ", start)]].add(key)
+    return found
 
 
 def _forget() -> None:
@@ -127,13 +121,13 @@ def letters(sought: bytes, *, is_begun: bool = False) -> Keys:
         run, begins, ends = found[0], found.start() > 0 or is_begun, found.end() < len(sought)
         if len(run) < _SHORTEST and not (begins and ends):
             continue
-        keys.add(b" " * begins + run + b" " * ends)
-        if begins and ends:
-            _WHOLE.add(run)
-        else:
-            by, two = (_ENDS, run[-_SHORTEST:]) if ends else (_BEGINS if begins else _INSIDE, run[:_SHORTEST])
-            if run not in by[two]:
-                by[two].append(run)
+        key = b" " * begins + run + b" " * ends
+        keys.add(key)
+        # The middle of a key tells more than its ends.
+        middle = max(0, (len(key) - _FOUR) // 2)
+        known = _BY_FOUR[tuple(key[middle : middle + _FOUR])] if len(key) >= _FOUR else _SHORTER
+        if key not in known:
+            known.append(key)
     _forget()
     return frozenset(keys)
 

@@ -1,8 +1,6 @@
 """`ragmem query`: find the memories that answer a question."""
 
-import shutil
 import sys
-import textwrap
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
@@ -340,9 +338,12 @@ def _say_found(routed: "RoutedAnswer", *, explain: bool, redactor: Redactor) -> 
 def _say_matches(answer: "Answer", *, explain: bool, redactor: Redactor) -> None:
     from ragmem.services.retrieval.shapes import explain_match
 
+    width = 0
     # With colours the lines are wrapped when they are written.
-    wraps = sys.stdout.isatty() and not on_terminal()
-    width = shutil.get_terminal_size((100, 24)).columns if wraps else 0
+    if sys.stdout.isatty() and not on_terminal():
+        import shutil
+
+        width = shutil.get_terminal_size((100, 24)).columns
     for number, match in enumerate(answer.matches, start=1):
         for line in match_lines(match, number, answer.question.text, width=width, redactor=redactor):
             say_fitted(line, indent=INDENT)
@@ -367,8 +368,16 @@ def match_lines(match: Match, number: int, question: str, *, width: int = 0, red
         found.append(f"   {dim(held)}")
     most = FIRST if number == 1 else FURTHER
     shown = printable(excerpt(match, question, most=most, redactor=redactor))
-    lines = textwrap.wrap(shown, max(40, width - INDENT)) if width else [_mark(shown, question)]
-    return found + [f"   {line}" for line in lines]
+    return found + [f"   {line}" for line in _wrap(shown, width) or [_mark(shown, question)]]
+
+
+def _wrap(text: str, width: int) -> list[str]:
+    """Return the lines of a text that is wrapped below a title; none without a width."""
+    if not width:
+        return []
+    import textwrap
+
+    return textwrap.wrap(text, max(40, width - INDENT))
 
 
 def _mark(text: str, question: str) -> str:

@@ -1,6 +1,5 @@
 """Check configuration values, and suggest the nearest name for a mistyped one."""
 
-import difflib
 import re
 from collections.abc import Iterable
 from dataclasses import field
@@ -118,6 +117,9 @@ def parse(text: str, default: Any) -> Any:
 
 def nearest(name: str, names: Iterable[str]) -> str:
     """Return a hint with the nearest valid name, or with all of them if none is near."""
+    # Needed for what is misspelt alone.
+    import difflib  # noqa: PLC0415
+
     known = list(names)
     close = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
     return f'did you mean "{close[0]}"?' if close else "known: " + ", ".join(known)

@@ -1,6 +1,5 @@
 """Environment variables that override settings, and warnings about similar ones that do not."""
 
-import difflib
 import re
 from collections.abc import Mapping
 from functools import cache
@@ -38,6 +37,9 @@ class Variables:
         return [line for name in sorted(set(self._given) - self._known) if (line := self._warning(name))]
 
     def _warning(self, name: str) -> str:
+        # Needed for what is misspelt alone.
+        import difflib  # noqa: PLC0415
+
         close = difflib.get_close_matches(name, sorted(self._known), n=1, cutoff=0.8)
         if close:
             return f'the variable "{name}" sets nothing; did you mean "{close[0]}"?'

@@ -2,7 +2,6 @@
 
 import os
 import re
-import subprocess
 from pathlib import Path
 
 from ragmem.frozen import dataclass
@@ -108,6 +107,9 @@ def output_of(
     nor compare files of the working folder: comparing runs the filters of .gitattributes, which no switch of
     git turns off. So `status`, `diff-files` and `ls-files -m` must not be used here.
     """
+    # Most commands run no git, and this import is a fiftieth of the time of a cold question.
+    import subprocess  # noqa: PLC0415
+
     overrides = [word for setting in SETTINGS for word in ("-c", setting)]
     try:
         done = subprocess.run(  # noqa: S603 - no shell, and the arguments are ours

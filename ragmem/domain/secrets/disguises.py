@@ -1,6 +1,5 @@
 """Remove disguises from a text: colours, escapes, invisible letters and breaks within a token."""
 
-import html
 import re
 import unicodedata
 from bisect import bisect_right
@@ -150,6 +149,9 @@ def _original_character(seen: str) -> str:
     """Return the text that a disguise stands for."""
     first = seen[0]
     if first == "&" and seen[-1:] == ";":
+        # Its table of two thousand names is rarely needed.
+        import html  # noqa: PLC0415
+
         return html.unescape(seen)[:1]
     if first == "%" and len(seen) > 1:
         return chr(int(seen[1:], 16))

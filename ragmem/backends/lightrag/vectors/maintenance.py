@@ -1,6 +1,5 @@
 """Maintenance of all sidecars of a home: compaction, comparison with the database, rebuild."""
 
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -264,6 +263,8 @@ def rebuild(database: SQLiteDatabase) -> int:
             if path.suffix in UNFINISHED:
                 Sidecar(path.with_suffix(""), 1).remove_unfinished()
             elif path not in wanted:
+                import shutil
+
                 shutil.rmtree(path)
         return sum(
             group.sidecar(database).rebuild(partial(fetch, database, group)) for group in wanted.values()

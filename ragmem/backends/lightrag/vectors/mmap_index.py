@@ -11,7 +11,6 @@ import fcntl
 import hashlib
 import mmap
 import os
-import shutil
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -88,6 +87,13 @@ def _release(codes: NDArray[np.int8]) -> Callable[[], None] | None:
     if codes.nbytes < RELEASED_FROM or not isinstance(pages, mmap.mmap) or not hasattr(mmap, "MADV_DONTNEED"):
         return None
     return partial(pages.madvise, mmap.MADV_DONTNEED)
+
+
+def _remove(folder: Path) -> None:
+    # Imported late, because a question removes nothing.
+    import shutil
+
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 class Sidecar:
@@ -221,7 +227,7 @@ class Sidecar:
     def _replace(self, fetch: FetchRows) -> int:
         new, old = self._unfinished_folders()
         for folder in (new, old):
-            shutil.rmtree(folder, ignore_errors=True)
+            _remove(folder)
         fresh = Sidecar(new, self.dimensions)
         new.mkdir(mode=0o700)
         try:
@@ -230,12 +236,12 @@ class Sidecar:
             if not many and self._are_many(count):
                 count = fresh._append(0, 0, fetch, self._with_codes)
         except BaseException:
-            shutil.rmtree(new, ignore_errors=True)
+            _remove(new)
             raise
         if self.folder.exists():
             self.folder.rename(old)
         new.rename(self.folder)
-        shutil.rmtree(old, ignore_errors=True)
+        _remove(old)
         return count
 
     def remove(self) -> None:
@@ -243,15 +249,15 @@ class Sidecar:
         with contextlib.suppress(OSError), self._lock():
             # Renamed first: a kill in between would leave files that do not fit each other.
             _, old = self._unfinished_folders()
-            shutil.rmtree(old, ignore_errors=True)
+            _remove(old)
             self.folder.rename(old)
-            shutil.rmtree(old, ignore_errors=True)
+            _remove(old)
 
     def remove_unfinished(self) -> None:
         """Delete files that a killed process left, but not those of a running one."""
         with contextlib.suppress(OSError), self._lock(wait=False):
             for folder in self._unfinished_folders():
-                shutil.rmtree(folder, ignore_errors=True)
+                _remove(folder)
 
     def _append(self, count: int, last: int, fetch: FetchRows, widths: Mapping[str, int]) -> int:
         """Append the rows after `last` behind the first `count` rows of files; return their number.

@@ -6,6 +6,8 @@ import pkgutil
 import re
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import ragmem.domain
 import ragmem.readers
@@ -56,9 +58,47 @@ def test_every_pattern_of_the_package_compiles():
         for room in (ragmem.domain, ragmem.readers)
         for module in pkgutil.walk_packages(room.__path__, f"{room.__name__}.")
         for one in vars(importlib.import_module(module.name)).values()
-        if type(one) is patterns._Lazy
+        if isinstance(one, patterns._Lazy)
     ]
 
     assert len(found) > 300
     for one in found:
         assert re.compile(one.pattern, one._flags)
+
+
+NEEDY = [
+    one
+    for module in pkgutil.walk_packages(ragmem.domain.__path__, "ragmem.domain.")
+    for thing in vars(importlib.import_module(module.name)).values()
+    for one in (thing if isinstance(thing, tuple) else [thing])
+    for one in (one if isinstance(one, tuple) else [one])
+    if type(one) is patterns._Needy
+]
+
+
+@pytest.mark.parametrize("pattern", NEEDY, ids=lambda pattern: pattern.pattern[:30])
+@given(st.data())
+def test_each_match_of_a_pattern_has_one_of_its_needs(pattern, data):
+    compiled = re.compile(pattern.pattern, pattern.flags & (re.IGNORECASE | re.MULTILINE | re.DOTALL))
+
+    text = data.draw(st.from_regex(compiled, alphabet=st.characters(codec="ascii")))
+
+    assert compiled.search(text)
+    assert pattern.may_match(text)
+
+
+def test_a_pattern_is_not_compiled_for_a_text_without_its_needs(monkeypatch):
+    compiled = []
+    monkeypatch.setattr(re, "compile", lambda *given, kept=re.compile: compiled.append(given) or kept(*given))
+    pattern = lazy(r"(\w) (?:day|week)s?", re.IGNORECASE, needs="day|week")
+    without = "no months"
+
+    assert pattern.search(without) is pattern.match(without) is pattern.fullmatch(without) is None
+    assert (pattern.findall(without), [*pattern.finditer(without)]) == ([], [])
+    assert pattern.sub("x", without) == without
+    assert compiled == []
+
+    assert pattern.search("two WEEKS")[0] == "o WEEKS"
+    assert pattern.search("two months") is None
+    assert len(compiled) == 1
+    assert pickle.loads(pickle.dumps(pattern)).sub("x", "a day") == "x"

@@ -31,9 +31,9 @@ _PAIRS = "|".join(
     rf"{first}({_BETWEEN}+){last}"
     for first, last in (('"', '"'), ("[\u201c\u201e\u201f]", "[\u201c\u201d]"), ("\u00ab", "\u00bb"))
 )
-_PHRASE = lazy(rf"(?P<minus>(?<!\S)-)?(?:{_PAIRS})")
+_PHRASE = lazy(rf"(?P<minus>(?<!\S)-)?(?:{_PAIRS})", needs='"')
 _SINGLE = lazy(r"(?<![^\s(])\u2018([^\u2018\u2019\n]+)\u2019(?!\w)")
-_SYNTAX = lazy(f"[`\u2018{_QUOTES}]|(?<!\\S)-")
+_SYNTAX = lazy(f"[`\u2018{_QUOTES}]|(?<!\\S)-", needs='"|`|-')
 _LONE_QUOTE = lazy(f"[{_QUOTES}]")
 _DASHES = lazy(r"(?<!\S)-+|-+(?!\S)")
 _EXCLUDED = lazy(r"(?<!\S)-([^\W\d_]\w+(?:[.'\u2019-]\w+)*)[,.;:!?]*(?!\S)")
@@ -66,6 +66,7 @@ _ERROR_LINE = lazy(
     r"|^\S+: [^\n]{0,200}(?:command not found|No such file or directory|Permission denied)"
     r"|\bgoroutine \d+ \[|^Segmentation fault|^Caused by: \S",
     re.MULTILINE,
+    needs="traceback|, line |:|(|panicked|goroutine|segmentation",
 )
 
 _HISTORY = lazy(
@@ -82,6 +83,8 @@ _HISTORY = lazy(
     r"|\b(?:original|earlier|old(?:er)?|previous|prior|former)\s+(?:version|release|design|plan|approach|name|value|setting"
     r"|decision|choice|address|job|way|rule|default|behaviou?r)s?\b",
     re.IGNORECASE,
+    needs="used|previous|original|former|initial|historical|back|longer|more|first|past|superseded|replaced|before"
+    "|change|history|evol|switch|move|migrate|rename|earlier|old|prior",
 )
 _NEWEST = lazy(
     r"(?<![\w:/.-])(?:latest|newest|currently|most\s+recent(?:ly)?|nowadays|up[\s-]to[\s-]date|(?:right|as\s+of)\s+now"
@@ -90,6 +93,7 @@ _NEWEST = lazy(
     r"|current(?=\s+[^\W\d_])(?!\s+(?:director(?:y|ies)|working|dir|folder|user|time|date|thread|process|line"
     r"|position|path|object|element|week|month|year|file|function|module|branch)\b))(?![\w/-])",
     re.IGNORECASE,
+    needs="latest|newest|current|recent|now|date|days|moment|present|today",
 )
 _HAVE = r"(?:did|do|does|was|were|is|are|will|would|has|have|had|should|can)"
 _WHEN = lazy(
@@ -99,6 +103,7 @@ _WHEN = lazy(
     r"(?!\s+(?:format|type|picker|library)\b)"
     rf"|\bhow\s+long\s+ago\b|\bhow\s+many\s+(?:hours|days|weeks|months|years)\s+ago\b|\bsince\s+when\b",
     re.IGNORECASE,
+    needs="when|ago|day|date|week|month|year|season",
 )
 
 _EDITS = lazy(
@@ -106,6 +111,7 @@ _EDITS = lazy(
     r"|rewr(?:ote|itten|ite)|refactor(?:ed|ing)?|renam(?:ed?|ing)|creat(?:ed|ing)|wrote|written"
     r"|work(?:ed|ing)?\s+on|commit(?:s|ted)?)\b",
     re.IGNORECASE,
+    needs="chang|edit|modif|touch|updat|rewr|refactor|renam|creat|wrote|written|work|commit",
 )
 _SENTENCE = lazy(
     r"(?:what|who|whose|whom|when|where|which|why|how|is|are|was|were|am|did|do|does|can|could|should|would|will"

@@ -30,12 +30,13 @@ _SYMBOL = lazy(
     r"[\w.:/-]*\w\(\)|\b\w+::[\w:]+|[\w.-]*(?:/[\w.-]+)*/[\w-]+\.[A-Za-z]{1,5}\b|\b\w+\.[A-Za-z]\w+(?:\.\w+)*"
     r"|\b[A-Za-z]\w*_\w+|\b_\w+\b|\b[a-z]+[A-Z]\w*|\b[A-Z][a-z0-9]+[A-Z]\w*"
 )
-_MARKS = lazy("[`\"'\u201c]")
+_MARKS = lazy("[`\"'\u201c]", needs="`|\"|'")
 _ASKED_WHEN = r"when(?! (?:do|did|does|was|were|is|are|will|has|have|should|can)\b)"
 _ASIDE = lazy(
     rf"(?<=\w) (?:while|{_ASKED_WHEN}|whenever|if|until|because|so that|so i|so we|as soon as|once"
     r"|before (?:the|an?|it|we|i))\b[^,?]*"
-    rf"|^(?:while|if|whenever|once|as soon as|{_ASKED_WHEN})\b[^,?]*,"
+    rf"|^(?:while|if|whenever|once|as soon as|{_ASKED_WHEN})\b[^,?]*,",
+    needs="while|when|if|until|because|so |as soon as|once|before ",
 )
 """A subordinate clause; the question is not about a state in it."""
 

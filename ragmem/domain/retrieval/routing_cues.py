@@ -225,7 +225,10 @@ _RECON = (
     _cue("a flaw", Route.RECON, 3.5, r"\b<flaw>\b",
          needs="vulnerab|cve|exploit|inject|xss|ssrf|csrf|rce|idor|traversal|pollution|deseriali|backdoor|leak"
                "|misconfig|security|privilege|attack|takeover|weak|insecure|unpatched|unauth|redirect|advisor"),
-    _cue("a scanner", Route.RECON, 3.5, r"\b<tool>\b"),
+    _cue("a scanner", Route.RECON, 3.5, r"\b<tool>\b",
+         needs="semgrep|bandit|trivy|nuclei|nmap|snyk|gitleaks|trufflehog|nikto|zap|burp|grype|codeql|gosec"
+               "|sonarqube|nessus|openvas|govulncheck|audit|dependabot|masscan|amass|subfinder|sqlmap|ffuf"
+               "|fuzzer"),
     _cue("a scan", Route.RECON, 2.5,
          r"\b(?:scans?|scanners?|scanned|audits?|audited|pen-?test(?:s|ing|ers?)?|penetration test"
          r"|recon(?:naissance)?|red team|bug bounty|threat model)\b",

@@ -127,7 +127,7 @@ right moment at the en train momentan momento derzeit
 )
 
 _TOKEN = lazy(r"[\w.:/#'\u2019-]+")
-_ELIDED = lazy(r"^(?:qu|[cdjlmnst])['\u2019](?=\w{2})", re.IGNORECASE)
+_ELIDED = lazy(r"^(?:qu|[cdjlmnst])['\u2019](?=\w{2})", re.IGNORECASE, needs="'")
 _POSSESSIVE = lazy(r"['\u2019]s?$")
 _GERMAN = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue"})
 

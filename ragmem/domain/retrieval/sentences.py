@@ -90,8 +90,12 @@ _BARE_KEY = lazy(r"\W*\"([\w-]+)\":\s*(?:[\[{]|-?[\d.]+|true|false|null|\"\")?[\
 """A line of JSON that holds a number or opens a list, and tells nothing alone: `"end_line": 95,`."""
 _ONLY_DATE = lazy(r"\W*(?:[^\W\d][\w ]{0,24}:)?\W*\d{1,4}[-./]\d{1,2}[-./]\d{1,4}(?:[T ][\d:.Z+]+)?\W*")
 _ASKS_WHEN = r"\b(?:when|what (?:date|day|time)|wann|quand|cu\u00e1ndo)\b"
-_WHEN = lazy(_ASKS_WHEN, re.IGNORECASE)
-_WHO = lazy(r"\b(?:who|whom|whose|wer|wem|wessen|qui|qui\u00e9n(?:es)?|quem|chi)\b", re.IGNORECASE)
+_WHEN = lazy(_ASKS_WHEN, re.IGNORECASE, needs="when|what |wann|quand")
+_WHO = lazy(
+    r"\b(?:who|whom|whose|wer|wem|wessen|qui|qui\u00e9n(?:es)?|quem|chi)\b",
+    re.IGNORECASE,
+    needs="who|wer|wem|wessen|qui|quem|chi",
+)
 _ASKS_NUMBER = (
     r"\bhow (?:many|much|long|large|big|often|fast|old)\b|\bwhat (?:size|number|limit|percentage|share)\b"
     r"|\bwie (?:viele?|lange|gro\u00df|oft|hoch)\b|\b(?:combien|cu\u00e1nt[oa]s?)\b"
@@ -121,16 +125,24 @@ _OUTCOME_HEADING = lazy(
     r"|beschluss|d\u00e9cisions?|r\u00e9sultats?|decisi\u00f3n|conclusi\u00f3n|resultado)\b[^>]*\Z",
     re.IGNORECASE,
 )
+_OF_OUTCOMES = (
+    "deci|d\u00e9ci|outcome|conclu|consensus|resol|agree|verdict|entsch|beschlossen|ergebnis|resultado"
+    "|did|was|were|has|have"
+)
+_OF_NAMES = (
+    "function|method|class|variable|field|flag|option|hook|helper|tool|branch|command|commit|hash|model|library"
+    "|package|funktion|klasse|called|name of|under which"
+)
 _WANTS = (
     (_WHEN, _DATE),
     *(
-        (lazy(asks, re.IGNORECASE), wanted)
-        for asks, wanted in (
-            (_ASKS_NUMBER, _NUMBER),
-            (_ASKS_WHY, _CAUSE),
-            (_ASKS_OUTCOME, _OUTCOME),
-            (_ASKS_WHERE, _FILE),
-            (_ASKS_NAME, _NAME),
+        (lazy(asks, re.IGNORECASE, needs), wanted)
+        for asks, needs, wanted in (
+            (_ASKS_NUMBER, "how |what |wie |combien", _NUMBER),
+            (_ASKS_WHY, "why|reason|cause|warum|wieso|weshalb|pourquoi", _CAUSE),
+            (_ASKS_OUTCOME, _OF_OUTCOMES, _OUTCOME),
+            (_ASKS_WHERE, "file|folder|path|module|script|datei|where|wo", _FILE),
+            (_ASKS_NAME, _OF_NAMES, _NAME),
         )
     ),
 )
@@ -142,10 +154,11 @@ _ASKS = lazy(
     r"\bhow (?:long|large|big|often|fast|old|far|high|deep)\b|\bwie (?:viele?|lange|gro\u00df|oft|hoch|alt)\b"
     r"|\bcalled\b",
     re.IGNORECASE,
+    needs="how |wie |called",
 )
 """What asks for a quantity or a name, and is no word of the answer."""
 
-_QUANTITY = lazy(r"\bhow (long|large|big|often|fast|old|far|high|deep|much)\b", re.IGNORECASE)
+_QUANTITY = lazy(r"\bhow (long|large|big|often|fast|old|far|high|deep|much)\b", re.IGNORECASE, needs="how ")
 _ATTRIBUTES = {
     "long": "length duration",
     "large": "size",
@@ -161,7 +174,9 @@ _ATTRIBUTES = {
 """Adjective of a question -> what an answer calls the quantity: "how long" has the answer "Length: ..."."""
 
 _COUNT = lazy(
-    r"\b(?:how many|wie viele|combien de|cu\u00e1nt[oa]s)\s+(?:\w+\s+){0,2}?(\w{3,})", re.IGNORECASE
+    r"\b(?:how many|wie viele|combien de|cu\u00e1nt[oa]s)\s+(?:\w+\s+){0,2}?(\w{3,})",
+    re.IGNORECASE,
+    needs="how many|wie viele|combien",
 )
 
 

@@ -1,8 +1,8 @@
 """The other names of an entity: those that were merged into it, and why."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
+from ragmem.frozen import dataclass
 from ragmem.storage.sql.database import Database, select_in
 from ragmem.storage.sql.migrations import select_from, table_exists
 

@@ -79,7 +79,9 @@ _NEXT_LINE = lazy(
 )
 """A password alone in the line below its name."""
 
-_DIGIT = lazy(r"[\d\u00b2\u00b3\u00b9\u2070-\u2089]")
+_RAISED = frozenset("\u00b2\u00b3\u00b9" + "".join(map(chr, range(0x2070, 0x208A))))
+"""Digits above and below the line."""
+
 _BEFORE_NAME = lazy(
     rf"(?:^|[\s(\[])(?P<open>{_OPEN})(?P<value>{_WORD}{{6,64}}+)[\"'`“”’»]?[*_]{{0,2}},?[ \t]"
     r"(?:is|was|as|for|als|ist|war|comme|como|come|est|es|è|é|jako|som|als het|как"
@@ -156,7 +158,7 @@ _NO_SEED = frozenset(
 """Common words that are not in the list of seed words (BIP-39, english.txt)."""
 
 
-_FOREIGN_LETTERS = lazy(f"[{''.join(sorted({name[0] for name in FOREIGN if not name[0].isascii()}))}ậ]")
+_FOREIGN_LETTERS = frozenset(name[0] for name in FOREIGN if not name[0].isascii()) | {"ậ"}
 """Every name in FOREIGN has one of these."""
 
 _FOREIGN = lazy("|".join(map(re.escape, FOREIGN)))
@@ -165,7 +167,7 @@ _FOREIGN = lazy("|".join(map(re.escape, FOREIGN)))
 @lru_cache(maxsize=1)
 def foreign_names(text: str) -> tuple[tuple[int, int], ...]:
     """Return the spans of the names of a password in other scripts."""
-    if text.isascii() or not _FOREIGN_LETTERS.search(foreign_letters(text)):
+    if text.isascii() or _FOREIGN_LETTERS.isdisjoint(foreign_letters(text)):
         return ()
     return tuple(one.span() for one in _FOREIGN.finditer(text))
 
@@ -251,7 +253,8 @@ def _password_before(text: str, at: int) -> Secret | None:
     """Return the password before its name."""
     low = max(0, at - 110)
     # Without a digit the place alone is not enough.
-    if _DIGIT.search(text, low, at) and (ahead := _BEFORE_NAME.search(text[low:at])):
+    has_digit = any(one.isdecimal() or one in _RAISED for one in text[low:at])
+    if has_digit and (ahead := _BEFORE_NAME.search(text[low:at])):
         value = ahead["value"].rstrip(_STOPS)
         if _is_safe_word(value):
             return Secret(low + ahead.start("value"), low + ahead.start("value") + len(value), "password")

@@ -1,7 +1,7 @@
 """The formats of keys and tokens of known services."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cache
 
 from ragmem.domain.secrets.values import Secret, has_mixed_characters, is_placeholder, is_random
@@ -331,27 +331,11 @@ _TOKEN = bytes(
 
 _CAPITALS = bytes(ord("x") if 48 <= code <= 57 or 65 <= code <= 90 else _BLANK for code in range(256))
 
-
-def _lead_pattern(leads: Iterable[str]) -> re.Pattern[bytes]:
-    """Return a pattern that finds each of these unless a letter or digit precedes it.
-
-    It begins with a set of single characters, which lets the search skip all others.
-    """
-    by_first: dict[str, set[str]] = {}
-    for lead in leads:
-        by_first.setdefault(lead[0], set()).add(lead[1:])
-    branches = (
-        f"{first}(?<![A-Za-z0-9]{first})(?:{'|'.join(map(re.escape, sorted(rests)))})"
-        for first, rests in sorted(by_first.items())
-    )
-    return lazy("|".join(branches).encode())
-
-
-_LEAD = _lead_pattern(lead for shape in TOKEN_FORMATS if not shape.wide for lead in shape.begins)
 _BY_FIRST: dict[str, list[tuple[str, TokenFormat]]] = {}
 for _one in TOKEN_FORMATS:
     for _begin in () if _one.wide else _one.begins:
         _BY_FIRST.setdefault(_begin[0], []).append((_begin, _one))
+_LEADS = {first.encode(): tuple(begin.encode() for begin, _ in some) for first, some in _BY_FIRST.items()}
 _MARKED = [(shape, lead) for shape in TOKEN_FORMATS if shape.wide for lead in shape.begins if lead[0] in "${"]
 _MARKS = tuple(
     lazy(
@@ -380,10 +364,13 @@ def _in_runs(text: str, raw: bytes) -> Iterator[Secret]:
     telling = raw.translate(_CAPITALS)
     for start, end in runs(raw.translate(_TOKEN), RUN):
         # A run without digits and capitals is a name.
-        at = start if telling.find(b"x", start, end) >= 0 else end
+        if telling.find(b"x", start, end) < 0:
+            continue
+        at = start
         ends_in_dot = raw[end : end + 1] == b"."
-        while lead := _LEAD.search(raw, at, end):
-            place = at = lead.start()
+        for place in _leads(raw, start, end):
+            if place < at:
+                continue
             for begin, shape in _BY_FIRST[text[place]]:
                 if shape.dotted and not ends_in_dot:
                     continue
@@ -391,7 +378,14 @@ def _in_runs(text: str, raw: bytes) -> Iterator[Secret]:
                     at = max(at, _search_position(found))
                     if secret := _secret(shape, found):
                         yield secret
-            at = max(at, place + 1)
+
+
+def _leads(raw: bytes, at: int, end: int) -> Iterator[int]:
+    """Yield the places of the prefixes in a run that no letter or digit precedes."""
+    for part in raw[at:end].replace(b"-", b"_").split(b"_"):
+        if raw.startswith(_LEADS.get(raw[at : at + 1], ()), at, end):
+            yield at
+        at += len(part) + 1
 
 
 def _with_prefix(text: str, raw: bytes) -> Iterator[Secret]:

@@ -29,8 +29,8 @@ _ITEM = lazy(r"[ \t]*(?:[-*+]|\d{1,4}[.)])[ \t]+")
 _MARKER = lazy(r"(?:\d{1,4}[.)]|[-*+])\s*")
 _RULE = lazy(r" {0,3}(?:-[ \t]*){3,}$| {0,3}(?:\*[ \t]*){3,}$| {0,3}(?:_[ \t]*){3,}$")
 _SENTENCE_END = lazy(r"[.!?]['\")\]*_`]{0,4}[ \t\r\n]+(?=[^a-z\s])")
-_WIDE_END = lazy(r"[\u3002\uff01\uff1f]")
-_ANY_END = lazy(rf"{_SENTENCE_END.pattern}|{_WIDE_END.pattern}[\u300d\u300f\u201d\u2019)]{{0,2}}")
+_WIDE_ENDS = "\u3002\uff01\uff1f"
+_ANY_END = lazy(rf"{_SENTENCE_END.pattern}|[{_WIDE_ENDS}][\u300d\u300f\u201d\u2019)]{{0,2}}")
 """Without a choice a pattern is searched four times as fast, and few texts have a Chinese full stop."""
 _ABBREVIATION = lazy(
     r"(?:\b(?:e\.g|i\.e|etc|vs|cf|Mr|Mrs|Ms|Dr|Prof|St|No|approx|resp)|\b[A-Z]|\[\d{1,4})\.$"
@@ -261,12 +261,14 @@ def sentences(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     Japanese full stops end one too.
     """
     begin = start
-    has_wide = not text.isascii() and _WIDE_END.search(text, start, end)
+    has_wide = not text.isascii() and any(text.find(mark, start, end) >= 0 for mark in _WIDE_ENDS)
     for mark in (_ANY_END if has_wide else _SENTENCE_END).finditer(text, start, end):
         stop = mark.end()
         if text[mark.start()] == "." and (
             _ABBREVIATION.search(text, max(begin, mark.start() - _ABBREVIATION_REACH), mark.start() + 1)
-            or _DAY.search(text, max(begin, mark.start() - 3), stop + 3)
+            or (
+                text[mark.start() - 1].isdigit() and _DAY.search(text, max(begin, mark.start() - 3), stop + 3)
+            )
         ):
             continue
         span = trim(text, begin, stop)

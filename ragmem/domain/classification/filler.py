@@ -24,7 +24,8 @@ _LEAD = lazy(
     r"(?:(?:user|assistant|human|claude)\s*:\s*)?"
 )
 _ACKNOWLEDGES = lazy(
-    r"(?:ok(?:ay)?|great|thanks?(?: you)?|thx|perfect|excellent|awesome|nice|cool|sure|yes|yep|yeah|got it|"
+    r"(?:thank(?:s|\s+you)\s+for\s[^.!?;,\u2013\u2014\n]{1,80}|ok(?:ay)?|great|thanks?(?: you)?|thx|perfect|"
+    r"excellent|awesome|nice|cool|sure|yes|yep|yeah|got it|"
     r"understood|alright|all right|sounds good|looks good(?: to me)?|lgtm|good|wonderful|fantastic|"
     r"hello|hi|hey|sorry|"
     r"absolutely|exactly|indeed|of course|no problem|no worries|you're (?:welcome|right)|success|done|"
@@ -63,10 +64,12 @@ _PROMPTS = lazy(
     _FLAGS,
 )
 _STATUS = lazy(
+    r"(?:\d[\d,.]*\s+)?"
     r"(?:all|everything|tests?|build|lint(?:er)?|ci|checks?|it|that|this|the\s+\w+)\s+(?:[\w()-]+\s+){0,4}"
     r"(?:pass(?:es|ed|ing)?|(?:is|are|looks?|seems?)\s+(?:now\s+|all\s+)?(?:green|good|fine|clean|done|"
     r"ready|complete|"
-    r"working|fixed|up))(?:\s+(?:now|again|too))*\s*(?:$|[.,;!:\u2014\u2013])"
+    r"working|fixed|up))(?:\s+(?:now|again|too))*\s*(?:\([^)\n]{1,40}\)\s*)?"
+    r"(?:$|[.,;!:\u2014\u2013]|and\s+(?:[\w()-]+\s+){1,3}(?:is|are)\s+(?:green|clean|good|fine|done|ready)\b)"
     r"|(?:[\w-]+\s+){1,4}(?:completed?|finished|done)\s*(?:$|[.:!])|(?:we|i)(?:'re|\s+are|\s+am)\s+almost\b"
     r"|[^.,;]{0,40}\bseems?\s+to\s+work\b|[^.;]{0,60}\band\s+everything\s+(?:works|seems|is)\b"
     r"|(?:nothing|no)\s+(?:new|changes?|further|more|other|open|findings?|issues?|errors?|problems?|"

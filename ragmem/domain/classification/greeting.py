@@ -1,5 +1,7 @@
 """Recognize a text that only greets, thanks or agrees, and a bare order."""
 
+import re
+
 from ragmem.patterns import lazy
 
 MAX_GREETING_CHARS = 200
@@ -21,11 +23,21 @@ _ORDERS = """
 continue proceed go ahead next do it that them this both all fix run start again retry resume ship commit push
 merge approve approved accept finish keep going carry on the and then now just option number first second
 third one two three a b c y n weiter mach fertig los genau ja nein bitte oui continuer vas-y si sigue
-adelante no
+adelante no procede prosigue hazlo dale prossiga prosseguir try
+继续 开始 好的 可以 是的 执行 提交
+続けて 続けてください はい お願いします
+進めてください
 """
 _GREETING_OPENERS = frozenset(_OPENERS.split())
 _GREETING_WORDS = _GREETING_OPENERS | frozenset(_FILLERS.split())
 _ORDER_WORDS = _GREETING_WORDS | frozenset(_ORDERS.split())
+_BUTTON = lazy(
+    r"@agent (?:try again|continue|enable)\b[^\n]*"
+    r"|implement the plan as specified, it is attached for your reference\b.{0,600}",
+    re.DOTALL | re.IGNORECASE,
+)
+"""What a button of VS Code or Cursor writes in the name of the person."""
+
 _WORD = lazy(r"[^\W\d_]+(?:['’][^\W\d_]+)?|\d+")  # noqa: RUF001
 
 
@@ -46,9 +58,11 @@ def is_greeting(text: str) -> bool:
 def is_order(text: str) -> bool:
     """Tell whether the whole text is an order without a subject: "continue", "ship it", "yes, do both", "1".
 
-    It has at most 60 characters, and only words of such orders and numbers.
+    It has at most 60 characters and only words of such orders and numbers, or a button of a program wrote it.
     """
     stripped = text.strip()
+    if _BUTTON.fullmatch(stripped):
+        return True
     words = [word.lower().replace("\u2019", "'") for word in _WORD.findall(stripped)]
     return (
         bool(words)

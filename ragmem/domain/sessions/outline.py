@@ -19,6 +19,7 @@ from ragmem.domain.sessions.transcript import (
     STOPPED,
 )
 from ragmem.domain.text.blocks import Block, BlockType, blocks, units
+from ragmem.domain.text.words import count_words
 from ragmem.frozen import dataclass
 from ragmem.patterns import lazy
 
@@ -58,11 +59,9 @@ _MARKS = lazy(r"^[\s>#*_\-+|\u2022\u2705\u2713\u2714\u274c!]+|^\d{1,3}[.)]\s+|[\
 _POINTING = lazy(r"(?:I|you|we|this|that|these|those|it|they|here|there|he|she)\b", re.IGNORECASE)
 """The beginning of a sentence that says little without the one before."""
 
-_OPENING = lazy(
-    r"(?:(?:done|perfect|great|excellent|ok(?:ay)?|good|yes|no|sure|all set|fertig|erledigt|alles klar)\b"
-    r"[!.:,\u2014\u2013 -]*)+",
-    re.IGNORECASE,
-)
+_OPENER = r"(?:done|perfect|great|excellent|ok(?:ay)?|good|yes|no|sure|all set|fertig|erledigt|alles klar)\b"
+_OPENING = lazy(rf"(?:{_OPENER}(?:\s*[!.:,\u2014\u2013\u2705]+\s*|\s+-\s+|\s+(?={_OPENER})))+", re.IGNORECASE)
+"""What a sentence begins with and says nothing of; without a mark behind it, it is part of the sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +142,7 @@ def headline(text: str, spans: Iterable[Span]) -> str:
         sentence = _MARKS.sub("", _MARKS.sub("", text[start : min(end, start + MAX_SENTENCE_CHARS)]))
         sentence = sentence[found.end() :] if (found := _OPENING.match(sentence)) else sentence
         sentence = " ".join(sentence.replace("**", "").split())
-        if len(sentence.split()) < MIN_WORDS or sentence.endswith((":", "?")):
+        if count_words(sentence) < MIN_WORDS or sentence.endswith((":", "?", "\uff1a", "\uff1f")):
             continue
         if classify_voice(sentence) is Voice.CHATTER:
             continue

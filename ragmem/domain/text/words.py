@@ -26,6 +26,10 @@ _UNSPACED = (
     "\U00020000-\U0003ffff"
 )
 
+_IDEOGRAPHS = lazy("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]+")
+_KANA = lazy("[\u3041-\u30ff\u31f0-\u31ff]+")
+_KATAKANA = lazy("[\u30a1-\u30ff\u31f0-\u31ff]+")
+
 SHORTEST_STEMMED = 3
 LONGEST_STEMMED = 64
 """Bytes; a longer word is a hash or a blob without an ending."""
@@ -115,6 +119,18 @@ def pairs(text: str) -> list[str]:
 def unspaced_runs(text: str) -> list[str]:
     """Return the runs of letters in scripts without spaces."""
     return [] if text.isascii() else _unspaced_pattern("+").findall(text)
+
+
+def count_words(text: str) -> int:
+    """Return the number of words of a text.
+
+    In Chinese and Japanese two ideographs, or a run of katakana, count as one; hiragana mostly are endings.
+    """
+    if text.isascii():
+        return len(text.split())
+    ideographs = sum((len(run) + 1) // 2 for run in _IDEOGRAPHS.findall(text))
+    spaced = _IDEOGRAPHS.sub(" ", _KANA.sub(" ", text)).split()
+    return ideographs + len(_KATAKANA.findall(text)) + sum(any(map(str.isalnum, word)) for word in spaced)
 
 
 def is_unspaced(text: str) -> bool:

@@ -28,7 +28,7 @@ from ragmem.domain.text.blocks import BlockType, units
 from ragmem.domain.text.excerpts import estimate_tokens
 from ragmem.domain.text.identifiers import identifiers
 from ragmem.domain.text.keywords import is_stop_word
-from ragmem.domain.text.words import fold_words, stem
+from ragmem.domain.text.words import count_words, fold_words, stem
 from ragmem.readers.git_head import Head, default_branch, outside
 from ragmem.services.context.context import MORE, Context, SizeLimit, frame
 from ragmem.services.context.recent_work import PROCEDURES
@@ -75,6 +75,8 @@ POINT_CHARS = 160
 
 SPOKEN_OF = 0.5
 """Share of the words of an open point that a later exchange has where it is about the same."""
+
+_FULL_STOPS = (".", "!", "?", "…", "\u3002", "\uff01", "\uff1f")
 
 LEAST_WORDS = 3
 """An open point with fewer words of its own cannot be compared with later work."""
@@ -262,16 +264,16 @@ def _stream_line(
         if len(before) == MOST_COMMITS:
             break
     if before:
-        said = f"{said.rstrip('.')}. Before: {'; '.join(before)}."
+        said = _and_then(said, f"Before: {'; '.join(before)}.")
     names = dict.fromkeys(file.rpartition("/")[2] for file in files)
     if new := [name for name in names if name not in said][:MOST_FILES]:
-        said = f"{said.rstrip('.')}. In {plain(', '.join(new), redactor=redactor)}."
+        said = _and_then(said, f"In {plain(', '.join(new), redactor=redactor)}.")
     points: list[str] = []
     if outline and outline.open_points:
         later = told[: told.index(memory.id)]
         after = catalog.memories.get(later[-READ_LATER:]).values()
         if points := _open_points(memory, outline.open_points, after, redactor):
-            said = f"{said.rstrip('.')}. Open: {' '.join(points)}"
+            said = _and_then(said, f"Open: {' '.join(points)}")
     return StartLine(memory, said, bool(points))
 
 
@@ -324,12 +326,17 @@ def _result(memory: Memory, outline: Outline, redactor: Redactor) -> str:
         new = [name for name in identifiers(sentence) if name.casefold() not in subject.casefold()]
         if len(new) > most and not set(_words(sentence)) <= known:
             best, most = sentence, len(new)
-    return f"{subject.rstrip('.')}. {best}" if best else subject
+    return _and_then(subject, best) if best else subject
+
+
+def _and_then(said: str, more: str) -> str:
+    """Return a sentence and what follows it; only a sentence without a mark at its end gets a full stop."""
+    return f"{said} {more}" if said.endswith(_FULL_STOPS) else f"{said}. {more}"
 
 
 def _is_statement(sentence: str) -> bool:
     """Tell whether a sentence stands for itself: no announcement, no row of a table, no torn emphasis."""
-    if len(sentence.split()) <= LEAST_WORDS or sentence.endswith(":") or _TORN.search(sentence):
+    if count_words(sentence) <= LEAST_WORDS or sentence.endswith((":", "\uff1a")) or _TORN.search(sentence):
         return False
     return classify_voice(sentence, listed=True) is Voice.STATES
 

@@ -131,12 +131,51 @@ def test_titles(acts: tuple[Act, ...], question: str, title: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "order", ["continue", "Ship it!", "1", "yes, do both", "ok go ahead", "mach weiter", "2 and 3"]
+    "order",
+    [
+        "continue",
+        "Ship it!",
+        "1",
+        "yes, do both",
+        "ok go ahead",
+        "mach weiter",
+        "2 and 3",
+        "继续",
+        "続けてください。",
+        "@agent Try Again",
+        '@agent Continue: "Continue to iterate?"',
+        "Implement the plan as specified, it is attached for your reference. Do NOT edit the plan.",
+    ],
 )
 def test_bare_orders(order: str) -> None:
     assert is_order(order)
 
 
-@pytest.mark.parametrize("order", ["", "fix the moon", "run pytest", "no, use SQLite", "/review", "why?"])
+@pytest.mark.parametrize(
+    "order", ["", "fix the moon", "run pytest", "no, use SQLite", "/review", "why?", "@agent fix the moon"]
+)
 def test_orders_with_a_subject(order: str) -> None:
     assert not is_order(order)
+
+
+@pytest.mark.parametrize(
+    ("said", "title"),
+    [
+        ("Done. The moon is asked once.", "The moon is asked once."),
+        ("OK great, the moon is asked once.", "the moon is asked once."),
+        ("No test fails when the moon is late.", "No test fails when the moon is late."),
+        ("Good news: the moon is asked once now.", "Good news: the moon is asked once now."),
+        ("Thanks for the log of the moon.\n\nThe moon is asked once.", "The moon is asked once."),
+        (
+            "潮汐の表は一度だけ取得されます。",
+            "潮汐の表は一度だけ取得されます。",
+        ),
+        (
+            "已修复潮汐表的显示问题。",
+            "已修复潮汐表的显示问题。",
+        ),
+    ],
+)
+def test_a_title_loses_only_what_is_no_part_of_its_sentence(said: str, title: str) -> None:
+    found = exchange(Act(ActType.CHANGED, "/srv/tide/moon.py"), Act(ActType.SAID, said))
+    assert title_of(found, 120, redactor=DEFAULT) == title

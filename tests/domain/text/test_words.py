@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragmem.domain.text.words import fold_words, pairs, stem, unspaced_runs, words_of
+from ragmem.domain.text.words import count_words, fold_words, pairs, stem, unspaced_runs, words_of
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 
@@ -92,3 +92,17 @@ def test_short_and_very_long_words_keep_their_ending(tokenize, length):
 def test_a_letter_of_a_script_without_spaces_is_a_word(text, words, together):
     assert words_of(text) == words
     assert pairs(text) == together
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", 0),
+        ("the tide is late", 4),
+        ("潮汐表的显示问题", 4),
+        ("サーバーの設定を tide.toml に書く", 4),
+        ("die Flut k\u00f6mmt", 3),
+    ],
+)
+def test_words_are_counted_also_without_spaces(text, words):
+    assert count_words(text) == words

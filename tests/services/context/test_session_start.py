@@ -362,3 +362,10 @@ def test_of_more_rules_than_are_told_those_near_to_the_last_work_come_first(memo
     told = [one.id for one in block.memories]
     assert told[:2] == [ids[4], ids[7]]
     assert len(told) == MOST_RULES
+
+
+def test_a_sentence_with_a_mark_at_its_end_gets_no_second_one(memory):
+    worked(memory, "tide", "tide.py", sessions=3, days=2.0)
+    exchanged(memory, "one", "潮汐表は `moon.py` から一度だけ取得されます。", days=1, files="tide.py")
+    [line] = lines(started(memory))
+    assert "取得されます。 In tide.py." in line

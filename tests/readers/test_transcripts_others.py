@@ -438,3 +438,24 @@ def test_copilot_events_are_read_without_those_of_subagents(tmp_path: Path) -> N
     assert (found.cwd, found.branch, found.model) == ("/srv/tide", "tides", "some-model")
     assert found.files == {"/srv/tide/a.py": 1}
     assert Act(ActType.TESTED, "pytest -q") in found.acts
+
+
+def test_of_a_template_that_codex_wrote_out_the_question_is_what_was_typed(tmp_path: Path) -> None:
+    template = (
+        "## User Input\n\n```text\n{}\n```\n\nYou **MUST** consider the user input before proceeding"
+        " (if not empty).\n\n## Outline\n\nGoal: Reduce the ambiguity of the specification.\n\n1. Run it.\n"
+    )
+    asked = ("The board shows the tides", "")
+    told = [
+        one
+        for number, text in enumerate(asked, start=1)
+        for one in (
+            event("user_message", number, message=template.format(text)),
+            event("agent_message", number, message=f"Answer {number}."),
+        )
+    ]
+    path = write(tmp_path / "rollout-1.jsonl", [META, *told])
+    assert [one.question for one in exchanges(path)] == [
+        asked[0],
+        "Goal: Reduce the ambiguity of the specification.",
+    ]

@@ -115,7 +115,9 @@ time title to today together tool tools top total true try turn two type under u
 updated us use used user users using value values version very via view want was way we well were what when
 where whether which while who why will with within without work would yes yet you your january february
 march april may june july august september october november december monday tuesday wednesday thursday
-friday saturday sunday mon tue wed thu fri sat sun jan feb mar apr jun jul aug sep sept oct nov dec todo
+friday saturday sunday english french german spanish italian portuguese russian ukrainian chinese japanese
+korean arabic hindi polish dutch turkish mon tue wed thu fri sat sun jan feb mar apr jun jul aug sep sept
+uncaught oct nov dec todo
 fixme warning tip am pm utc api apis cli sdk sdks llm llms ai ui ux id ids url urls uri pr prs ci cd prd os
 db ide readme faq tdd ml gpu cpu ram io qa dev prod get post put patch delete success failed pending
 """

@@ -47,6 +47,13 @@ _WRITTEN_FOR_US = (
 
 _REQUEST = lazy(r"\A# Context from my IDE setup:.*?^## My request for Codex:\s*", re.DOTALL | re.MULTILINE)
 
+_TEMPLATE = lazy(
+    r"\s*## User Input\s+```\w*\n(?P<typed>.*?)```\s+You \*\*MUST\*\* consider the user input[^\n]*\s*"
+    r"(?:## Outline\s+)?(?P<first>[^\n]*)",
+    re.DOTALL,
+)
+"""A command of Spec Kit, which Codex and others write out in the place of what the person typed."""
+
 _NOTIFIED = lazy(
     r"(?:<summary>(?:Agent \"(?P<task>[^\"\n]{1,200})\")?[^<]{0,200}</summary>\s{0,20})?"
     r"<result>(?P<report>.*?)(?:</result>|\Z)",
@@ -56,6 +63,9 @@ _SUMMARY_HEAD = lazy(
     r"\AThis session is being continued from a previous conversation[^\n]*\n+(?:[^\n]*summar[^\n]*:\s*\n+)?"
 )
 _ANALYSIS = lazy(r"\A\s*(?:<analysis>.*?</analysis>|Analysis:\s.*?^(?=Summary:))", re.DOTALL | re.MULTILINE)
+MAX_TYPED = 20_000
+"""Characters of what is typed into a template, at most."""
+
 TAIL_CHARS = 800
 """Characters at the end of a summary in which the program's words to the model may begin."""
 
@@ -78,6 +88,8 @@ def user_text(text: str) -> str:
     if text.startswith(_WRITTEN_FOR_US):
         return ""
     text = _REQUEST.sub("", text)
+    if template := _template(text):
+        return template["typed"].strip() or template["first"].strip()
     if "<" in text:
         text = without_private(without_injections(text))
         if command := _COMMAND.search(text):
@@ -88,6 +100,15 @@ def user_text(text: str) -> str:
         text = _MARKS.sub("", text)
     text = text.strip()
     return "" if text.startswith(_WRITTEN_FOR_US) else text
+
+
+def typed_into_template(text: str) -> str | None:
+    """Return what a person typed into the template of a command; None for another text."""
+    return found["typed"].strip() if (found := _template(text)) else None
+
+
+def _template(text: str) -> re.Match[str] | None:
+    return _TEMPLATE.match(text) if "You **MUST** consider the user input" in text[:MAX_TYPED] else None
 
 
 def notified_reports(text: str) -> list[tuple[str, str]]:

@@ -10,11 +10,14 @@ from dataclasses import dataclass, replace
 from operator import mul
 from typing import Any
 
+from ragmem.domain.classification.greeting import is_order
 from ragmem.domain.entities.proper_names import is_inside
 from ragmem.domain.model import digest
 from ragmem.domain.text.identifiers import identifiers
 from ragmem.domain.text.known_names import COMMON_WORDS
 from ragmem.domain.text.token_types import classify_token
+from ragmem.domain.text.words import count_words
+from ragmem.readers.transcripts.cleanup import typed_into_template
 from ragmem.storage.fulltext.name_search import find_memories_by_names
 from ragmem.storage.sql.database import Database
 
@@ -58,13 +61,21 @@ _TAGGED = re.compile(r"<[\w-]+>.*?</[\w-]+>", re.DOTALL)
 _CLOSING = re.compile(r"</[\w-]+>")
 _PASTED_LINE = re.compile(
     r"^(?:\s{4,}|\t|[>$%|#+-] ?\S*$|\s*at \S+\(|\s*File \"|Traceback|\d{4}-\d\d-\d\d[T ]\d\d:|\[\w+\] "
+    r"|\d\d:\d\d:\d\d[.,]\d|(?:PS )?[A-Z]:\\[^>\n]{0,200}>|[\w.-]*@[\w.-]+:\S*[$#] "
+    # What Cursor writes of an element of a page.
+    r"|DOM Path: |Position: top=|HTML Element: <"
     r"|.*[{};]\s*$)"
 )
+_LOGGED_LINE = re.compile(r" {0,3}\S{1,200}:\d{1,6} |\S{1,200} @ \S{1,200}:\d{1,6}$")
+"""A line of a browser's console; a single one may be a person's own."""
+
 _WORD = re.compile(r"[^\W\d_][\w'-]*")
 _POINTING = re.compile(
     r"\b(?:this|these|those|it|its|them|they|above|again|instead|too|(?:some|one|any) more|more like"
     r"|another one|the (?:other|same)|(?:do|like|with|for|about|fix|of|to|on|is|does|did|undo|try) that"
-    r"|that(?:'s| is| was| one| way| too| instead|[.,?!]|$))(?!\w)|^(?:also|and|but|so|or|then|no|yes|ok)\b",
+    r"|that(?:'s| is| was| one| way| too| instead|[.,?!]|$))(?!\w)|^(?:also|and|but|so|or|then|no|yes|ok)\b"
+    r"|[这那]|还是|仍然|依然|上面|刚才|同样|再次"
+    r"|[こそあ](?:れ|の|ちら)|上記|同様|まだ|もう一度|再度",
     re.IGNORECASE,
 )
 _SMALL_WORDS = """
@@ -75,6 +86,11 @@ these they this to too try up us use want was we well what when where which why 
 yes you your
 """
 _SMALL = frozenset(_SMALL_WORDS.split())
+_UNSPACED = re.compile("[\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+")
+_SMALL_UNSPACED = re.compile(
+    "[的了是在我你您他她它们呢吧啊吗和与及或也都就把被让给请会这那个些之其一下]|现在|继续|需要|可以|没有"
+)
+"""Chinese and Japanese letters between words, and those of words that say nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,11 +129,14 @@ class Verdict:
 
 def prompt_text(prompt: str) -> str:
     """Return the user's words in a prompt: without fenced or indented code, logs and tagged blocks."""
-    text = _FENCE.sub(" ", prompt)
+    typed = typed_into_template(prompt)
+    text = _FENCE.sub(" ", prompt if typed is None else typed)
     # After the last closing tag, a match of each opening one would search to the end.
     end = max((found.end() for found in _CLOSING.finditer(text)), default=0)
     lines = (_TAGGED.sub(" ", text[:end]) + text[end:]).splitlines()
-    return "\n".join(line for line in lines if not _PASTED_LINE.match(line)).strip()
+    logged = {line for line in lines if _LOGGED_LINE.match(line)}
+    pasted = logged if len(logged) > 1 else ()
+    return "\n".join(line for line in lines if line not in pasted and not _PASTED_LINE.match(line)).strip()
 
 
 def reason_to_skip(prompt: str, *, first: bool = False) -> str:
@@ -126,10 +145,12 @@ def reason_to_skip(prompt: str, *, first: bool = False) -> str:
     The `first` prompt of a session cannot refer back.
     """
     text = prompt_text(prompt)
-    words = _WORD.findall(text)
-    if sum(word.lower() not in _SMALL for word in words) < MIN_WORDS:
+    unspaced = "" if text.isascii() else "".join(_UNSPACED.findall(text))
+    words = _WORD.findall(_UNSPACED.sub(" ", text) if unspaced else text)
+    said = sum(word.lower() not in _SMALL for word in words) + count_words(_SMALL_UNSPACED.sub("", unspaced))
+    if said < MIN_WORDS or is_order(text):
         return "too few words" if len(text) * 2 > len(prompt.strip()) else "a paste"
-    if not first and len(words) <= POINTING_WORDS and _POINTING.search(text):
+    if not first and len(words) + count_words(unspaced) <= POINTING_WORDS and _POINTING.search(text):
         return "points back"
     return ""
 

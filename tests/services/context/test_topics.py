@@ -12,6 +12,7 @@ from ragmem.services.context.topics import (
     Topic,
     calibrate,
     from_document,
+    names_in,
     prompt_text,
     reason_to_skip,
     to_document,
@@ -136,3 +137,62 @@ def test_the_time_for_a_long_paste_is_linear(text):
     started = time.thread_time()
     prompt_text(text)
     assert time.thread_time() - started < 1.0
+
+
+TIDES = "潮汐表の取得が夜間に失敗する原因を調査してください"
+TABLE = "导入程序夜间超时\uff0c把损坏的行写入隔离表"
+
+
+@pytest.mark.parametrize("prompt", [TIDES, TABLE])
+def test_a_prompt_without_spaces_begins_a_topic(prompt):
+    assert reason_to_skip(prompt) == ""
+
+
+@pytest.mark.parametrize(
+    ("prompt", "reason"),
+    [
+        ("继续", "too few words"),
+        ("お願いします。", "too few words"),
+        ("重启后端服务", "too few words"),
+        (f"これは{TIDES}", "points back"),
+        (f"还是{TABLE}", "points back"),
+        ('@agent Continue: "Continue to iterate over each of the files?"', "too few words"),
+    ],
+)
+def test_a_prompt_without_spaces_can_say_too_little_or_point_back(prompt, reason):
+    assert reason_to_skip(prompt) == reason
+
+
+TYPED = """
+## User Input
+
+```text
+{}
+```
+
+You **MUST** consider the user input before proceeding (if not empty).
+
+## Outline
+
+Goal: Reduce the ambiguity of the feature specification.
+
+1. Run the script and parse what it prints.
+"""
+
+
+def test_of_a_template_only_what_was_typed_into_it_is_said():
+    assert prompt_text(TYPED.format(NEW)) == NEW
+    assert reason_to_skip(TYPED.format("")) == "a paste"
+
+
+def test_the_lines_of_a_console_are_a_paste_and_a_single_one_may_be_said():
+    logged = "client:618 [vite] connected.\nboard.tsx:382 Uncaught ReferenceError: tide is not defined"
+    prompt = (
+        f"The board of departures shows no tides on Mondays\n{logged}\nPS C:\\Users\\ana\\tide> npm run dev"
+    )
+    assert prompt_text(prompt) == prompt.partition("\n")[0]
+    assert prompt_text("board.tsx:382 reads the tide before it is there") != ""
+
+
+def test_a_language_is_no_name_of_the_project():
+    assert names_in("Please write the summary of the TideBoard in Japanese") == ["TideBoard"]

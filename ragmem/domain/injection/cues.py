@@ -39,7 +39,8 @@ _CORRECTION = re.compile(
     re.IGNORECASE,
 )
 _ACTION = re.compile(
-    r"\s*(?:[-*]\s+)?(?:Looked at|Searched for|Handed on|Changed|Wrote|Ran|Tested with|Committed|Reported)\b"
+    r"\s*(?:[-*]\s+)?(?:Looked at|Searched for|Handed on|Changed|Wrote|Ran|Tested with|Committed|Reported"
+    r"|Failed(?=:))\b"
 )
 _QUOTED = re.compile(r"```.*?```|`[^`\n]*`|\"[^\"\n]*\"", re.DOTALL)
 

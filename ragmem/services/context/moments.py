@@ -72,6 +72,14 @@ SAME_ERROR = 0.7
 SAME_SUBJECT = 0.3
 """Minimum share of an error line's weight in the sentence of an exchange that tells of its fix."""
 
+_COMMAND = re.compile(r"^- (?:Tested with|Ran) `([^`\n]+)`$", re.MULTILINE)
+"""A single command in an exchange."""
+
+_FAILED_LINES = re.compile(r"\n- Failed: ")
+_EDITED = re.compile(r"^- (?:Changed|Wrote) ", re.MULTILINE)
+ALIKE = 0.5
+"""Minimum share of its words that a command shares with the one that failed before it."""
+
 FIX_REACH = 900
 """Characters before and after an error line in which its fix is looked for."""
 
@@ -448,8 +456,11 @@ def _same_error(memory: Memory, chunks: Sequence[Span], error: ErrorLine) -> tup
 def _fix_in_exchange(text: str, outline: Outline, error: ErrorLine, after: int) -> Span | None:
     """Return the sentence of an exchange that tells how an error was put right.
 
-    Of its outcome one on the same subject, since it may have met several errors; else what was said next.
+    First comes a command like the failed one that went through at once. Else of its outcome one on the same
+    subject, since it may have met several errors; else what was said next.
     """
+    if retried := _other_command(text, after):
+        return retried
     for span in (*outline.causes, *outline.decisions, *outline.result):
         said = text[slice(*span)]
         if tells_fix(said) and error.share_in(text_words(said)) >= SAME_SUBJECT:
@@ -459,6 +470,24 @@ def _fix_in_exchange(text: str, outline: Outline, error: ErrorLine, after: int) 
         if not is_action(said) and tells_lesson(said, by_hint=True):
             return start, end
     return None
+
+
+def _other_command(text: str, after: int) -> Span | None:
+    """Return the lines from a command that failed, up to `after`, to the next one like it, which did not."""
+    failed = next(reversed(list(_COMMAND.finditer(text, max(0, after - FIX_REACH), after))), None)
+    following = _COMMAND.search(text, after, after + FIX_REACH)
+    if failed is None or following is None or following.end() - failed.start() > FIX_REACH:
+        return None
+    outcome = text[failed.end() : following.start()]
+    if (
+        not _FAILED_LINES.match(outcome)
+        or _EDITED.search(outcome)
+        or _FAILED_LINES.match(text, following.end())
+    ):
+        return None
+    one, other = failed[1].split(), following[1].split()
+    alike = len({*one} & {*other}) >= ALIKE * min(len(one), len(other))
+    return (failed.start(), following.end()) if alike and one != other else None
 
 
 def _standing(lookup: Lookup, findings: Iterable[Finding]) -> list[Finding]:

@@ -173,6 +173,23 @@ def test_an_error_is_known_again_by_the_one_thing_it_names_or_word_for_word(plac
     assert shown(told(place, "failure", f"Exit code 1\n{other}\n", session="other")) == []
 
 
+def test_the_fix_of_a_command_is_the_one_like_it_that_went_through(place):
+    memory, _ = place
+    line = "error: unrecognized subcommand 'moor'"
+    failed = f"- Tested with `quay moor run test`\n- Failed: {line}"
+    other = '- Failed: error: script "lint" exited with code 1'
+    worked = f"{failed}\n- Tested with `moor run test`\n\nNow the linter.\n\n- Ran `moor run lint`\n{other}"
+    fix = stored(memory, "fix", exchange("make it green", worked, "It is."), source="transcripts")
+    edited = f"{failed}\n- Changed berth.py\n- Tested with `moor run test`\n{other}"
+    stored(memory, "edited", exchange("make it green", edited, "It is."), source="transcripts")
+    stored(
+        memory, "only seen", exchange("make it green", f"{failed}\n{other}", "It is."), source="transcripts"
+    )
+    found = told(place, "failure", f"Exit code 2\n{line}")
+    assert shown(found) == [fix]
+    assert f"{failed}\n- Tested with `moor run test`" in found.context.text
+
+
 @pytest.mark.parametrize(
     "said",
     [

@@ -481,3 +481,36 @@ def test_a_short_answer_that_cannot_be_read_is_kept_behind_a_bare_order(
     path = write(tmp_path / "s.jsonl", [asks("u1", "ok"), says("a1", answer)])
     (found,) = exchanges(path, ended=True)
     assert bool(drafts_of(found, path=path, scope=Scope(), redactor=DEFAULT)) == kept
+
+
+def test_an_order_is_not_the_question_before_the_next_one(tmp_path: Path) -> None:
+    said = [asks("u1", QUESTION), says("a1", "It asks the moon twice.")]
+    for number, asked in enumerate(("continue", "continue", "which file?"), start=2):
+        said += [asks(f"u{number}", asked), says(f"a{number}", f"Step {number}.")]
+    path = write(tmp_path / "s.jsonl", said)
+    assert [one.before for one in exchanges(path)] == ["", QUESTION, QUESTION, QUESTION]
+
+
+def test_a_file_that_windows_wrote_is_read_from_its_first_line(tmp_path: Path) -> None:
+    path = write(tmp_path / "s.jsonl", [asks("u1", QUESTION), says("a1", "It asks the moon twice.")])
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\n", b"\r\n"))
+    (found,) = exchanges(path)
+    assert (found.question, found.answer_text) == (QUESTION, "It asks the moon twice.")
+
+
+def test_a_file_of_windows_is_one_of_its_folder(tmp_path: Path) -> None:
+    folder = {"cwd": r"C:\Users\ana\tide"}
+    edit = {
+        "type": "tool_use",
+        "id": "t1",
+        "name": "Edit",
+        "input": {"file_path": r"C:\Users\ana\tide\src\moon.py"},
+    }
+    said = [
+        asks("u1", QUESTION, **folder),
+        says("a1", edit, **folder),
+        says("a2", "It asks once now.", **folder),
+    ]
+    (found,) = exchanges(write(tmp_path / "s.jsonl", said))
+    (draft,) = drafts_of(found, path="s.jsonl", scope=Scope(), redactor=DEFAULT)
+    assert draft.metadata["files"] == "src/moon.py"

@@ -1,5 +1,6 @@
 """Detect the assistant of a transcript by its content, then by its path."""
 
+from codecs import BOM_UTF8
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -65,7 +66,7 @@ def assistant_of(path: Path, head: bytes) -> str | None:
 def _records(head: bytes) -> list[dict[str, Any]]:
     """Return the records at the beginning of a file, without an incomplete last line."""
     found = []
-    for line in head.split(b"\n", MOST_RECORDS)[:MOST_RECORDS]:
+    for line in head.removeprefix(BOM_UTF8).split(b"\n", MOST_RECORDS)[:MOST_RECORDS]:
         try:
             record = parse(line)
         except orjson.JSONDecodeError:

@@ -148,6 +148,7 @@ def _metadata(exchange: Exchange, redactor: Redactor) -> dict[str, str]:
 
 def _relative(path: str, cwd: str) -> str:
     inside = cwd.rstrip("/\\")
-    if inside and path.startswith((f"{inside}/", f"{inside}\\")):
-        return path[len(inside) + 1 :]
-    return path
+    if not inside or not path.startswith((f"{inside}/", f"{inside}\\")):
+        return path
+    path = path[len(inside) + 1 :]
+    return path.replace("\\", "/") if "\\" in inside else path

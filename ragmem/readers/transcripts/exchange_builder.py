@@ -7,6 +7,7 @@ from typing import Any
 
 import orjson
 
+from ragmem.domain.classification.greeting import is_order
 from ragmem.domain.injection.sanitization import sanitize_text
 from ragmem.domain.model import digest
 from ragmem.domain.secrets.redaction import Redactor
@@ -317,7 +318,9 @@ class ExchangeBuilder:
     def _close(self) -> None:
         if self._open is not None:
             self.closed = self._exchange(self._open, finished=True)
-            self._before = _shorten_question(self._open.asked, REMEMBERED, self.redactor)
+            # "continue" says nothing of what comes after it either.
+            if not self._before or not is_order(self._open.asked):
+                self._before = _shorten_question(self._open.asked, REMEMBERED, self.redactor)
         self._open = None
 
     def _add_seen(self, key: str) -> None:

@@ -1,5 +1,6 @@
 """Read a transcript record by record from a position, and yield its exchanges."""
 
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field, replace
 from functools import partial
@@ -119,6 +120,7 @@ def _take(line: bytes | None, reader: RecordReader, builder: ExchangeBuilder) ->
     if line is None:
         builder.problems["line too long"] += 1
         return
+    line = line.removeprefix(BOM_UTF8)
     if not line.strip() or reader.passes_over(line):
         return
     try:

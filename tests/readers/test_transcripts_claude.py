@@ -514,3 +514,34 @@ def test_a_file_of_windows_is_one_of_its_folder(tmp_path: Path) -> None:
     (found,) = exchanges(write(tmp_path / "s.jsonl", said))
     (draft,) = drafts_of(found, path="s.jsonl", scope=Scope(), redactor=DEFAULT)
     assert draft.metadata["files"] == "src/moon.py"
+
+
+def from_member(sender: str, said: str) -> str:
+    return f'<teammate-message teammate_id="{sender}" color="blue">\n{said}\n</teammate-message>'
+
+
+def test_a_member_of_a_team_is_asked_by_its_lead(tmp_path: Path) -> None:
+    team = {"teamName": "tides", "agentName": "moon-dev"}
+    task = (
+        '{"type": "task_assignment", "taskId": "1", "subject": "Ask once", "description": "Cache the moon."}'
+    )
+    told = from_member("team-lead", QUESTION)
+    said = [
+        asks("u1", f"{told}\n\n{from_member('team-lead', task)}", **team),
+        says("a1", "It asks the moon once now.", **team),
+        asks("u2", from_member("sea-dev", "The sea is done."), **team),
+        says("a2", "The sea is of no interest here.", **team),
+        asks("u3", from_member("team-lead", '{"type": "shutdown_request"}'), **team),
+    ]
+    (found,) = exchanges(write(tmp_path / "s.jsonl", said), ended=True)
+    assert (found.question, found.agent) == (f"{QUESTION}\n\nAsk once\n\nCache the moon.", "moon-dev")
+    assert found.answer_text == "It asks the moon once now.\n\nThe sea is of no interest here."
+
+
+def test_what_a_member_reports_belongs_to_the_question_of_the_lead(tmp_path: Path) -> None:
+    report = (
+        "The moon is asked twice, because the tide table and the board do not share what they know of it."
+    )
+    said = [asks("u1", QUESTION), says("a1", "I ask the team."), asks("u2", from_member("moon-dev", report))]
+    (found,) = exchanges(write(tmp_path / "s.jsonl", said), ended=True)
+    assert report in "\n".join(act.text for act in found.acts)

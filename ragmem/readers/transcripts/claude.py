@@ -5,7 +5,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ragmem.readers.transcripts.cleanup import INTERRUPTED, notified_reports, summary_text, user_text
+from ragmem.readers.transcripts.cleanup import (
+    INTERRUPTED,
+    notified_reports,
+    summary_text,
+    team_messages,
+    user_text,
+)
 from ragmem.readers.transcripts.exchange_builder import ExchangeBuilder
 from ragmem.readers.transcripts.format import REACH, Format
 from ragmem.readers.transcripts.records import texts_of, word
@@ -26,6 +32,9 @@ _SESSION_FIELDS = (("cwd", "cwd"), ("branch", "gitBranch"), ("agent", "agentId")
 
 COMPACTED, NOTIFICATION = "compact summary", "task notification"
 """Reasons to leave a record out whose text is kept in another way."""
+
+LEAD = "team-lead"
+"""The member of a team whose words are the questions of the others."""
 
 TEXT = ("text",)
 _FOR_NOBODY = frozenset(("No response requested.", "(no content)"))
@@ -110,10 +119,21 @@ class Claude:
         self._take_reports(text, record)
         if INTERRUPTED in text[:200]:
             builder.interrupt()
-        if asked := user_text(text) if text else "":
+        if asked := (user_text(text) or self._team_task(text, record)) if text else "":
             builder.ask(asked, key=str(record.get("uuid", "")), at=record.get("timestamp"))
         self._read_session(record)
         builder.touch(record.get("timestamp"))
+
+    def _team_task(self, text: str, record: Mapping[str, Any]) -> str:
+        """Return what a member of a team is asked; of its lead none, who is told reports instead."""
+        messages = team_messages(text)
+        member = word(record, "agentName")
+        if not messages or member in {"", LEAD}:
+            for sender, said in messages:
+                self._builder.report(said, sender, message=str(record.get("uuid", "")))
+            return ""
+        self._builder.agent = member
+        return "\n\n".join(said for sender, said in messages if sender in {LEAD, member} and said)
 
     def _assistant(self, record: Mapping[str, Any], message: Mapping[str, Any]) -> None:
         builder = self._builder

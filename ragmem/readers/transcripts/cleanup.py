@@ -3,6 +3,8 @@
 import re
 from html import unescape
 
+import orjson
+
 from ragmem.domain.injection.injection_removal import without_injections
 from ragmem.domain.secrets.private import without_private
 from ragmem.patterns import lazy
@@ -75,6 +77,12 @@ _SUMMARY_TAIL = lazy(
     re.MULTILINE | re.IGNORECASE,
 )
 
+_TEAM_MESSAGE = lazy(
+    r"<teammate-message\s+teammate_id=\"(?P<sender>[^\"\n]{1,100})\"[^<>]{0,300}>(?P<said>.*?)</teammate-message>",
+    re.DOTALL,
+)
+_ASSIGNMENT = "task_assignment"
+
 INTERRUPTED = "[Request interrupted by user"
 
 
@@ -120,6 +128,24 @@ def notified_reports(text: str) -> list[tuple[str, str]]:
         for block in text.split("<task-notification>")[1:]
         if (found := _NOTIFIED.search(block))
     ]
+
+
+def team_messages(text: str) -> list[tuple[str, str]]:
+    """Return (sender, words) of the messages of a team's members; of a task its subject and description."""
+    return [(found["sender"], _words(found["said"])) for found in _TEAM_MESSAGE.finditer(text)]
+
+
+def _words(said: str) -> str:
+    said = said.strip()
+    if said[:1] + said[-1:] != "{}":
+        return said
+    try:
+        told = orjson.loads(said)
+    except orjson.JSONDecodeError:
+        return said
+    if told.get("type") != _ASSIGNMENT:
+        return ""
+    return "\n\n".join(str(told[name]) for name in ("subject", "description") if told.get(name))
 
 
 def summary_text(text: str) -> str:

@@ -22,7 +22,7 @@ from ragmem.readers.transcripts.records import parse
 HEAD_BYTES = 256 << 10
 """Bytes at the beginning of a file for detecting its assistant."""
 
-RULES = "2"
+RULES = "3"
 """Version of the rules; a change makes all transcripts be read again."""
 
 

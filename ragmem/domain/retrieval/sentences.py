@@ -77,11 +77,12 @@ _FIELD = lazy(
 )
 """A line such as "**Project:** tideline", which says nothing of its own."""
 _HEADER = lazy(
-    r"(?:(?:[-*+][ \t]+)?[*_]{0,2}[^\W\d_][\w #-]{0,40}:[*_]{0,2}(?:[ \t][^\n]*)?\n"
-    r"(?:[ \t]+\S[^\n]*\n)*){3,40}(?=[ \t]*\n)"
+    r"\s*(?:(?:<pre>|```)\n)?"
+    r"(?:(?:[-*+][ \t]+)?[ ]{0,2}[*_]{0,2}[^\W\d_][\w #-]{0,40}:[*_]{0,2}(?:[ \t][^\n]*)?\n"
+    r"(?:[ \t]+\S[^\n]*\n)*){3,40}(?=[ \t]*\n|</pre>|```)"
 )
 _TITLE = lazy(
-    r"^(?:[-*+][ \t]+)?[*_]{0,2}(?:title|titel|titre|t\u00edtulo|titolo|feature name|start date):",
+    r"^(?:[-*+][ \t]+)?[ ]{0,2}[*_]{0,2}(?:title|titel|titre|t\u00edtulo|titolo|feature name|start date):",
     re.IGNORECASE | re.MULTILINE,
 )
 """The fields above a text, as above mail; what tells them from a text of its own, and stands above each

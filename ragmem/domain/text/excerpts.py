@@ -18,11 +18,12 @@ _INVISIBLE = lazy(
     r"|\\(?=\n)|%%[^%\n]{0,200}%%|<!--[^<>]{0,300}-->|<a\b[^<>]{0,500}>\s?</a>|&(?:#x20|nbsp);"
     r"|\{%\s?(?:end)?(?:hint|tabs?|content-ref|code|embed|columns?|stepper|step)\b(?![^%\n]{0,80}https?:)"
     r"[^%\n]{0,200}%\}"
-    r"|</?(?:table|thead|tbody|tr|t[dh]|figure|figcaption|div|span|details|summary|p|br)\b[^<>]{0,300}>"
+    r"|</?(?:table|thead|tbody|tr|t[dh]|figure|figcaption|div|span|details|summary|p|br|pre)\b[^<>]{0,300}>"
+    r"|(?P<mark></?(?:code|nowiki|tt)>|(?<![\w'])'{2,3}(?=\w)|(?<=[\w.)])'{2,3}(?![\w']))"
     r"|(?m:^[ ]{0,3}\[[^\]\[\n^]{1,100}\]:[ \t]*\S{1,500}[ \t]*(?:[\"'(][^\n]{0,200})?$)"
 )
 """Code, the name of a link of a wiki, and markup that no reader of a page sees: embedded files, marks of a
-broken line, comments, anchors, targets of links, tags of GitBook and of HTML tables."""
+broken line, comments, anchors, targets of links, marks of MediaWiki, tags of GitBook and of HTML."""
 
 Span = tuple[int, int]
 
@@ -58,9 +59,9 @@ def atoms(text: str) -> list[Span]:
 
 def visible(part: str) -> str:
     """Return a part of a text outside of code fences without what no reader of the page sees."""
-    if not any(map(part.__contains__, ("[[", "]:", "%", "<", "&", "\\\n"))):
+    if not any(map(part.__contains__, ("[[", "]:", "''", "%", "<", "&", "\\\n"))):
         return part
-    return _INVISIBLE.sub(lambda found: found[1] or found[2] or " ", part).strip()
+    return _INVISIBLE.sub(lambda found: found[1] or found[2] or ("" if found["mark"] else " "), part).strip()
 
 
 def announces(text: str, span: Span) -> bool:

@@ -188,6 +188,11 @@ def test_a_list_of_fields_above_a_text_and_targets_of_links_are_left_out(best):
     shown = best(text, "queue summary")
     assert "#summary" not in shown
     assert "The queue of the RFC had 20" in shown
+    wiki = (
+        "<pre>\n  BIP: 7\n  Title: Queue\n  Status: Final\n</pre>\n\n==Why==\n\n"
+        "The '''queue''' has <code>40</code> jobs.\n"
+    )
+    assert best(wiki, "queue final") == "The queue has 40 jobs."
     own = "- Port: 4711\n- Host: ferry\n- Queue limit: 40\n\nIt sails.\n"
     assert "Queue limit: 40" in best(own, "what is the limit")
 

@@ -231,6 +231,8 @@ def _heading_of_equals(text: str) -> re.Pattern[str] | None:
 def _line_form(body: str, equals: re.Pattern[str] | None) -> tuple[BlockType, re.Match[str] | None]:
     """Return the type of block that a line begins, with the match."""
     first = body.lstrip()[0]
+    if first == "#" and equals is _WIKI_HEADING:  # an item of a numbered list
+        return BlockType.ITEM, None
     heading = _HEADING if first == "#" else equals if first == "=" else None
     if heading and len(body) <= MAX_HEADING_CHARS and (found := heading.match(body)):
         return BlockType.HEADING, found

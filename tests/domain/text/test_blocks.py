@@ -47,6 +47,8 @@ def test_titles_of_a_wiki_stand_between_equal_signs():
         (2, "Abstract"),
         (3, "Why"),
     ]
+    steps = [form for form, _ in forms("==Steps==\n\n# Load\n# Sail")]
+    assert steps == [BlockType.HEADING, BlockType.ITEM, BlockType.ITEM]
     assert {form for form, _ in forms("=== 3 passed ===\n\n= x =")} == {BlockType.PARAGRAPH}
 
 

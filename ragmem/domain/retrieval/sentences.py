@@ -183,13 +183,12 @@ _COUNT = lazy(
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence, list item, table row or line of code: `text[start:end]`, and the headings above it."""
+    """A sentence, list item, table row or line of code: `text[start:end]`, its block, and headings."""
 
     start: int
     end: int
+    block: Block
     heading: str = ""
-    worth: float = 1.0
-    """Less if it only announces the next one or leads elsewhere, or is a line of code."""
 
 
 def sentences_of(text: str, start: int = 0, end: int | None = None) -> list[Sentence]:
@@ -213,10 +212,17 @@ def sentences_of(text: str, start: int = 0, end: int | None = None) -> list[Sent
         is_code = block.form is BlockType.FENCE
         for first, last in [(begin, stop)] if is_code else _statements(text, begin, stop):
             part = text[first:last]
-            if any(map(str.isalnum, part if is_code else visible(part))):
-                worth = CODE if is_code else LEAD if _leads(text, block, first, last) else 1.0
-                found.append(Sentence(first, last, heading, worth))
+            # No invisible markup begins with a letter.
+            if part[:1].isalnum() or any(map(str.isalnum, part if is_code else visible(part))):
+                found.append(Sentence(first, last, block, heading))
     return found
+
+
+def _worth_of(text: str, one: Sentence) -> float:
+    """Return less than 1 for a sentence that only announces the next one or leads elsewhere, and for code."""
+    if one.block.form is BlockType.FENCE:
+        return CODE
+    return LEAD if _leads(text, one.block, one.start, one.end) else 1.0
 
 
 def _leads(text: str, block: Block, start: int, end: int) -> bool:
@@ -308,7 +314,7 @@ def rank_sentences(
         said = sum(rarity[term] * share for term, share in found.items())
         said /= 1 - LENGTH + LENGTH * max(1.0, sizes[number] / usual)
         part = text[one.start : one.end]
-        scores[number] = weigh(one) * one.worth * (said + gain(part, one.heading))
+        scores[number] = weigh(one) * _worth_of(text, one) * (said + gain(part, one.heading))
     ranked = sorted(scores, key=lambda number: (-scores[number], number))[:MOST]
     return [number for number in ranked if scores[number] >= WEAK * scores[ranked[0]]]
 

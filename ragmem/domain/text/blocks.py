@@ -212,9 +212,11 @@ def _is_underline(text: str, rows: list[tuple[int, int]], at: int) -> bool:
 def _is_framed(text: str, rows: list[tuple[int, int]], at: int) -> bool:
     """Tell whether row `at` and the second one after it are equal lines of marks around a title."""
     start, end = rows[at]
+    if text[start] not in _OVERLINES or at + 2 >= len(rows):
+        return False
     # Three hyphens above and below are the marks of frontmatter, or rules.
     least = 3 if text[start] == "=" else 4
-    if text[start] not in _OVERLINES or at + 2 >= len(rows) or not least <= end - start <= MAX_HEADING_CHARS:
+    if not least <= end - start <= MAX_HEADING_CHARS:
         return False
     line, title = text[start:end], text[slice(*rows[at + 1])].strip()
     is_frame = not line.strip(line[0]) and line == text[slice(*rows[at + 2])]

@@ -34,7 +34,10 @@ _FORMS = (
     ("version", _VERSION),
     (
         "host",
-        lazy(r"(?:localhost|(?:\d{1,3}\.){3}\d{1,3})(?::\d{2,5})?$|[a-z][\w-]*(?:\.[\w-]+)*:\d{4,5}$"),
+        lazy(
+            r"(?:localhost|(?:\d{1,3}\.){3}\d{1,3})(?::\d{2,5})?$|[a-z][\w-]*(?:\.[\w-]+)*:\d{4,5}$",
+            needs="localhost|.|:",
+        ),
     ),
     (
         "model",
@@ -44,25 +47,38 @@ _FORMS = (
             r"|(?:[a-z]+\d?-)?(?:embed|embedding|minilm|bge|e5|gte|whisper|bert)-[a-z0-9.-]+$"
             r"|[a-z]+-[a-z-]*\d[\w.-]*-(?:flash|mini|nano|instruct|chat|turbo|preview|haiku|sonnet|opus)$",
             re.IGNORECASE,
+            needs=":|gpt|claude|llama|gemini|qwen|mistral|gemma|phi|deepseek|glm|embed|minilm|bge|e5|gte|whisper|bert"
+            "|flash|mini|nano|instruct|chat|turbo|preview|haiku|sonnet|opus",
         ),
     ),
     (
         "config",
-        lazy(r"--[a-z][a-z0-9]*(?:-[a-z0-9]+)*$|\$?[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$|\$[A-Z]{2,}$"),
+        lazy(
+            r"--[a-z][a-z0-9]*(?:-[a-z0-9]+)*$|\$?[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$|\$[A-Z]{2,}$",
+            needs="--|_|$",
+        ),
     ),
-    ("command", lazy(r"/[a-z][a-z0-9]*(?:[-:][a-z0-9]+)*$")),
+    ("command", lazy(r"/[a-z][a-z0-9]*(?:[-:][a-z0-9]+)*$", needs="/")),
     (
         "error",
         lazy(
             r"(?:[A-Z][A-Za-z0-9]*[a-z](?:Error|Exception|Warning|Fault)|SIG(?:TERM|KILL|SEGV|INT|"
             r"HUP|PIPE|ABRT|USR[12])"
             r"|E(?:NOENT|ACCES|PERM|EXIST|AGAIN|PIPE|INVAL|ADDRINUSE|CONNREFUSED|CONNRESET|TIMEDOUT|"
-            r"NOSPC|MFILE|BUSY))$"
+            r"NOSPC|MFILE|BUSY))$",
+            needs="error|exception|warning|fault|sig|eno|eac|epe|eex|eag|epi|ein|ead|eco|eti|emf|ebu",
         ),
     ),
-    ("protocol", lazy(r"(?:RFC|ISO|SHA|MD|UTF|HTTP|PEP|ES|AES|RSA|BASE)-?\d+$", re.IGNORECASE)),
+    (
+        "protocol",
+        lazy(
+            r"(?:RFC|ISO|SHA|MD|UTF|HTTP|PEP|ES|AES|RSA|BASE)-?\d+$",
+            re.IGNORECASE,
+            needs="rfc|iso|sha|md|utf|http|pep|es|rsa|base",
+        ),
+    ),
     ("event", lazy(r"[A-Z][A-Z0-9]{1,9}-\d{1,6}$|[A-Z]{3,10}\d{2,5}$|#\d{1,6}$")),
-    ("symbol", lazy(r"_{0,2}[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+_{0,2}$")),
+    ("symbol", lazy(r"_{0,2}[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+_{0,2}$", needs="_")),
     ("symbol", lazy(r"[a-z]+[a-z0-9]*(?:[A-Z][A-Za-z0-9]*)+$|(?:[A-Z]+[a-z0-9]+){2,}[A-Z]*$")),
     ("concept", lazy(r"[A-Z][a-z]+\d?[A-Z]{2,}$")),
     ("tool", lazy(r"[A-Z][a-z]+\d+[a-z]{0,3}$")),

@@ -1,28 +1,19 @@
 """The catalog of one home: its parts around one database."""
 
-from functools import cached_property
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from ragmem.domain.secrets.redaction import DEFAULT, Redactor
-from ragmem.storage.activity.extractions import Extractions
-from ragmem.storage.activity.injections import Injections
-from ragmem.storage.activity.log import Log
 from ragmem.storage.activity.model_record import ModelRecords
 from ragmem.storage.activity.sessions import Sessions
-from ragmem.storage.activity.storing_runs import StoringRuns
-from ragmem.storage.activity.transcripts import Transcripts
 from ragmem.storage.activity.usage import Usage
-from ragmem.storage.activity.violations import Violations
 from ragmem.storage.code.code import Code
 from ragmem.storage.home import schema
 from ragmem.storage.lifecycle.approvals import Approvals
-from ragmem.storage.lifecycle.archive import Archive
 from ragmem.storage.lifecycle.connections import Connections
-from ragmem.storage.lifecycle.gc_runs import GcRuns
 from ragmem.storage.lifecycle.lifecycle_state import Lives
 from ragmem.storage.lifecycle.supersessions import Supersessions
-from ragmem.storage.memories.files import Files
 from ragmem.storage.memories.identity_map import IdentityMap, KeptRows, KnownLives, KnownSupersessions
 from ragmem.storage.memories.memories import Memories
 from ragmem.storage.memories.overview import Overview
@@ -35,7 +26,30 @@ from ragmem.storage.sql.migrations import Announce, migrate, silent
 from ragmem.storage.sql.sqlite import BUSY_TIMEOUT, SQLiteDatabase
 
 if TYPE_CHECKING:
+    from ragmem.storage.activity.extractions import Extractions
+    from ragmem.storage.activity.injections import Injections
+    from ragmem.storage.activity.log import Log
+    from ragmem.storage.activity.storing_runs import StoringRuns
+    from ragmem.storage.activity.transcripts import Transcripts
+    from ragmem.storage.activity.violations import Violations
+    from ragmem.storage.lifecycle.archive import Archive
+    from ragmem.storage.lifecycle.gc_runs import GcRuns
+    from ragmem.storage.memories.files import Files
     from ragmem.storage.sharing.shared_records import SharedRecords
+
+_LATE = {
+    "files": ("ragmem.storage.memories.files", "Files"),
+    "archive": ("ragmem.storage.lifecycle.archive", "Archive"),
+    "gc_runs": ("ragmem.storage.lifecycle.gc_runs", "GcRuns"),
+    "log": ("ragmem.storage.activity.log", "Log"),
+    "extractions": ("ragmem.storage.activity.extractions", "Extractions"),
+    "violations": ("ragmem.storage.activity.violations", "Violations"),
+    "injections": ("ragmem.storage.activity.injections", "Injections"),
+    "transcripts": ("ragmem.storage.activity.transcripts", "Transcripts"),
+    "storing_runs": ("ragmem.storage.activity.storing_runs", "StoringRuns"),
+    "shared": ("ragmem.storage.sharing.shared_records", "SharedRecords"),
+}
+"""The parts that no question needs, by module and class: each is imported at its first use."""
 
 
 class Catalog:
@@ -53,13 +67,8 @@ class Catalog:
         self.memories = Memories(self.database)
         self._kept = ReadCache(self.database, KeptRows)
         self.overview = Overview(self.database)
-        self.files = Files(self.database)
         self.projects = Projects(self.database)
         self.rules = Rules(self.database)
-        self.archive = Archive(self.database)
-        self.gc_runs = GcRuns(self.database)
-        self.log = Log(self.database)
-        self.extractions = Extractions(self.database)
         self.names = EntityNames(self.database)
         self.usage = Usage(self.database)
         self.models = ModelRecords(self.database)
@@ -68,18 +77,28 @@ class Catalog:
         self.approvals = Approvals(self.database)
         self.supersessions = Supersessions(self.database)
         self.sessions = Sessions(self.database)
-        self.violations = Violations(self.database)
-        self.injections = Injections(self.database)
-        self.transcripts = Transcripts(self.database)
         self.connections = Connections(self.database)
-        self.storing_runs = StoringRuns(self.database)
 
-    @cached_property
-    def shared(self) -> "SharedRecords":
-        """What members of a team have shared."""
-        from ragmem.storage.sharing.shared_records import SharedRecords  # noqa: PLC0415 - no question needs it
-
-        return SharedRecords(self.database)
+    if TYPE_CHECKING:
+        files: Files
+        archive: Archive
+        gc_runs: GcRuns
+        log: Log
+        extractions: Extractions
+        violations: Violations
+        injections: Injections
+        transcripts: Transcripts
+        storing_runs: StoringRuns
+        shared: SharedRecords
+    else:
+        # A catalog for one transaction makes its own, so these parts keep nothing.
+        def __getattr__(self, name: str) -> Any:
+            if name not in _LATE:
+                raise AttributeError(f"a catalog has no {name}")
+            module, part = _LATE[name]
+            made = getattr(import_module(module), part)(self.database)
+            setattr(self, name, made)
+            return made
 
     def for_question(self) -> Self:
         """Return the same catalog for one transaction, which reads no memory that is known already."""

@@ -459,3 +459,42 @@ def test_of_a_template_that_codex_wrote_out_the_question_is_what_was_typed(tmp_p
         asked[0],
         "Goal: Reduce the ambiguity of the specification.",
     ]
+
+
+@pytest.mark.parametrize("indent", [False, True])
+def test_an_exported_session_of_opencode_is_read_as_in_its_database(tmp_path: Path, *, indent: bool) -> None:
+    asked = {"role": "user", "id": "msg_1", "time": {"created": AT + 1}}
+    told = {"role": "assistant", "id": "REDACTED", "modelID": "some-model", "time": {"created": AT + 2}}
+    again = {"role": "user", "id": "REDACTED", "time": {"created": AT + 3}}
+    edited = [tool("edit", "done", filePath="/srv/tide/a.py"), words("The moon is late.")]
+    document = {
+        "info": {"id": "ses_a", "directory": "/srv/tide"},
+        "messages": [
+            {"info": asked, "parts": [words("why is it late?")]},
+            {"info": told, "parts": edited},
+            {"info": again, "parts": [words("and the sun?")]},
+            {"info": {**again, "role": "assistant"}, "parts": [words("It is on time.")]},
+        ],
+    }
+    path = tmp_path / "full.jsonl"
+    path.write_bytes(orjson.dumps(document, option=orjson.OPT_INDENT_2 if indent else None))
+    assert assistant_of(path, path.read_bytes()[:200]) == "opencode"
+    late, sun = exchanges(path, ended=True)
+    assert (late.session, late.question, late.answer_text) == (
+        "ses_a",
+        "why is it late?",
+        "The moon is late.",
+    )
+    assert (late.cwd, late.files) == ("/srv/tide", {"/srv/tide/a.py": 1})
+    assert (sun.question, sun.answer_text) == ("and the sun?", "It is on time.")
+    path.write_bytes(path.read_bytes()[:-9])
+    assert exchanges(path, ended=True) == []
+
+
+def test_an_exported_session_of_a_subagent_is_a_side_chain(tmp_path: Path) -> None:
+    info = {"id": "ses_c", "parentID": "ses_a"}
+    messages = [{"info": {"role": role, "id": ""}, "parts": [words(role)]} for role in ("user", "assistant")]
+    path = tmp_path / "full.jsonl"
+    path.write_bytes(orjson.dumps({"info": info, "messages": messages}))
+    assert exchanges(path, ended=True) == []
+    assert [one.agent for one in exchanges(path, ended=True, sidechains=True)] == ["ses_c"]

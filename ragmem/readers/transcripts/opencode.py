@@ -1,5 +1,6 @@
-"""OpenCode's records: messages and their parts, in the SQLite database of all sessions."""
+"""OpenCode's records: messages and their parts, in the database of all sessions or in an export of one."""
 
+import re
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
@@ -8,16 +9,24 @@ from typing import Any
 
 import orjson
 
+from ragmem.readers.files import ReadError, Reason
 from ragmem.readers.transcripts.cleanup import summary_text, user_text
 from ragmem.readers.transcripts.exchange_builder import MAX_NAME, ExchangeBuilder
 from ragmem.readers.transcripts.format import Format, RecordReader, SessionRead
-from ragmem.readers.transcripts.records import parse, word
+from ragmem.readers.transcripts.records import mapping, parse, word
 from ragmem.readers.transcripts.tools import call_of
 
 LEFT_OUT = frozenset(
     "reasoning step-start step-finish patch snapshot file agent subtask retry compaction".split()
 )
 """Types of parts without words or work, or with copies of them."""
+
+MAX_DOCUMENT = 64 << 20
+"""Maximum bytes of an export, which must fit in memory."""
+
+_EXPORT = re.compile(rb'\s*\{\s*"info"\s*:\s*\{\s*"id"\s*:\s*"ses_')
+_OWN = "msg_"
+"""The beginning of a message's id."""
 
 BUSY_S = 2.0
 """Seconds to wait for a database that OpenCode has locked."""
@@ -69,6 +78,20 @@ class OpenCode(RecordReader):
             ):
                 builder.interrupt()
             builder.touch(at.get("completed") or at.get("created"))
+
+    def take_document(self, document: Mapping[str, Any]) -> Iterator[None]:
+        """Take the messages of an exported session; yield after each."""
+        builder, info = self._builder, mapping(document.get("info"))
+        own, parent = word(info, "id"), word(info, "parentID")
+        builder.session, builder.agent = parent or own, own if parent else ""
+        builder.cwd = word(info, "directory")
+        listed = document.get("messages")
+        for message in listed if isinstance(listed, list) else ():
+            told = mapping(mapping(message).get("info"))
+            # Entire has replaced some ids by the same word.
+            key = told["id"] if word(told, "id").startswith(_OWN) else ""
+            self.take({**told, "id": key, "parts": mapping(message).get("parts")})
+            yield
 
     def _part(self, part: Mapping[str, Any]) -> None:
         builder = self._builder
@@ -153,8 +176,30 @@ def _is_database(path: Path) -> bool:
     return found >= _TABLES
 
 
-def _never(_record: dict[str, Any]) -> bool:
-    return False
+def _is_export(head: bytes) -> bool:
+    return _EXPORT.match(head) is not None
 
 
-FORMAT = Format(OpenCode, _never, is_database=_is_database, read_sessions=read_sessions)
+def _read_document(reader: OpenCode, path: Path) -> Iterator[None] | None:
+    if path.stat().st_size > MAX_DOCUMENT:
+        raise ReadError(path, Reason.HUGE, f"a session of more than {MAX_DOCUMENT >> 20} MB cannot be read")
+    try:
+        document = parse(path.read_bytes())
+    except orjson.JSONDecodeError:
+        return None
+    return reader.take_document(mapping(document))
+
+
+def _is_record(record: dict[str, Any]) -> bool:
+    return word(mapping(record.get("info")), "id").startswith("ses_") and "messages" in record
+
+
+FORMAT = Format(
+    OpenCode,
+    _is_record,
+    is_torn=_is_export,
+    is_document=lambda _path, head: _is_export(head),
+    read_document=_read_document,
+    is_database=_is_database,
+    read_sessions=read_sessions,
+)

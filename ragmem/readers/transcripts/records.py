@@ -29,6 +29,11 @@ def parse(line: bytes) -> Any:
     return orjson.loads(_ESCAPE.sub(lambda found: rb"\ufffd" if found["half"] else found[0], line))
 
 
+def mapping(value: Any) -> Mapping[str, Any]:
+    """Return a value if it is an object; an empty one for any other type."""
+    return value if isinstance(value, Mapping) else {}
+
+
 def word(record: Mapping[str, Any], name: str) -> str:
     """Return a value of a record if it is text; empty for any other type."""
     value = record.get(name)

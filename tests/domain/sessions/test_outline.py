@@ -166,6 +166,9 @@ def test_orders_with_a_subject(order: str) -> None:
         ("No test fails when the moon is late.", "No test fails when the moon is late."),
         ("Good news: the moon is asked once now.", "Good news: the moon is asked once now."),
         ("Thanks for the log of the moon.\n\nThe moon is asked once.", "The moon is asked once."),
+        ("All 12 tests pass (12/12) and lint is clean. The moon is asked once.", "The moon is asked once."),
+        ("The file is complete and well-structured. The moon is asked once.", "The moon is asked once."),
+        ("Ready for you to test it now. The moon is asked once.", "The moon is asked once."),
         (
             "潮汐の表は一度だけ取得されます。",
             "潮汐の表は一度だけ取得されます。",

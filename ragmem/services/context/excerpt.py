@@ -6,9 +6,10 @@ from functools import cached_property, lru_cache
 from itertools import pairwise
 
 from ragmem.domain.classification.summary import summary_spans
-from ragmem.domain.model import Chunk, Memory, Tier
+from ragmem.domain.model import SHORT_ID_LENGTH, Chunk, Memory, Tier
 from ragmem.domain.model.document_place import describe_place
 from ragmem.domain.secrets.redaction import Redactor, cover
+from ragmem.domain.sessions.transcript import SOURCE as SESSIONS
 from ragmem.domain.text.excerpts import GAP, announces, atoms, estimate_tokens, find_overlaps, is_fence, runs
 from ragmem.services.retrieval.excerpts import WHOLE, SecretSearch, answer_order, secret_search
 
@@ -243,10 +244,13 @@ class Excerpt:
         )[0]
 
     def _place(self) -> str:
-        """Return the source file of the memory, with ~ for the home; "" if it has none."""
-        uri = " ".join(self.memory.uri.split())
+        """Return the source file of the memory, with ~ for the home, or its session; "" if it has none."""
+        uri, told = " ".join(self.memory.uri.split()), self.memory.metadata
         if not uri.startswith(("/", "~")):
             return ""
+        if self.memory.source == SESSIONS and told.get("session"):
+            # The path of a transcript names its session twice, and is of no use to a reader.
+            return f"{told.get('assistant', '')} session {told['session'][:SHORT_ID_LENGTH]}".strip()
         if self._home and uri.startswith(f"{self._home}/"):
             uri = "~" + uri[len(self._home) :]
         return describe_place(uri, self.memory.metadata)

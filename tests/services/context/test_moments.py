@@ -318,3 +318,18 @@ def test_what_the_assistant_reads_itself_is_not_told(place):
     memory, _ = place
     stored(memory, "claude", PACKAGES, source="claudemds")
     assert shown(told(place, "command", "npm install zod")) == []
+
+
+def test_what_a_session_knows_of_a_file_has_room_beside_its_source(place):
+    memory, _ = place
+    session = "0a1b2c3d-0000-4000-8000-000000000001"
+    planned = "the berth of each vessel is planned once for the whole tide, " * 5
+    said = exchange("plan the berths", f"Never sort `berth_plan.py`, because {planned}or the plan is lost.")
+    uri = f"/home/ana/.claude/projects/-home-ana-work-quay/{session}.jsonl#{session}/12"
+    title = "The berths are planned once for the whole tide, and no vessel loses its berth any more"
+    about = {"session": session, "assistant": "claude", "files": "src/other.py"}
+    draft = Draft("transcripts", uri, said, title, MADE, Scope(PROJECT), metadata=about)
+    [known] = memory.ingest([draft])
+    found = touched(place)
+    assert shown(found) == [known.id]
+    assert "| claude session 0a1b2c3d-000" in found.context.text

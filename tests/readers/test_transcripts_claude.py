@@ -11,6 +11,7 @@ from ragmem.domain.model import Scope
 from ragmem.domain.secrets.redaction import DEFAULT
 from ragmem.domain.sessions.transcript import Act, ActType
 from ragmem.readers.transcripts import assistant_of, drafts_of, read
+from ragmem.readers.transcripts.cleanup import team_messages
 from tests.readers.transcript_files import (
     SESSION,
     asks,
@@ -545,3 +546,10 @@ def test_what_a_member_reports_belongs_to_the_question_of_the_lead(tmp_path: Pat
     said = [asks("u1", QUESTION), says("a1", "I ask the team."), asks("u2", from_member("moon-dev", report))]
     (found,) = exchanges(write(tmp_path / "s.jsonl", said), ended=True)
     assert report in "\n".join(act.text for act in found.acts)
+
+
+def test_messages_of_a_team_that_never_end_are_read_in_linear_time() -> None:
+    begun = '<teammate-message teammate_id="a">' * 60_000
+    began = thread_time()
+    assert team_messages(from_member("team-lead", "Ask once.") + begun) == [("team-lead", "Ask once.")]
+    assert thread_time() - began < 5

@@ -132,7 +132,9 @@ def notified_reports(text: str) -> list[tuple[str, str]]:
 
 def team_messages(text: str) -> list[tuple[str, str]]:
     """Return (sender, words) of the messages of a team's members; of a task its subject and description."""
-    return [(found["sender"], _words(found["said"])) for found in _TEAM_MESSAGE.finditer(text)]
+    # After the last end tag each beginning would search to the end.
+    end = text.rfind("</teammate-message>") + len("</teammate-message>")
+    return [(found["sender"], _words(found["said"])) for found in _TEAM_MESSAGE.finditer(text[:end])]
 
 
 def _words(said: str) -> str:

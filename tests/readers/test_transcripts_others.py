@@ -450,7 +450,7 @@ def test_of_a_template_that_codex_wrote_out_the_question_is_what_was_typed(tmp_p
         one
         for number, text in enumerate(asked, start=1)
         for one in (
-            event("user_message", number, message=template.format(text)),
+            event("user_message", number, message=template.format(text).replace("\n", "\r\n")),
             event("agent_message", number, message=f"Answer {number}."),
         )
     ]

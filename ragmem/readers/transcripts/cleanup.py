@@ -50,7 +50,7 @@ _WRITTEN_FOR_US = (
 _REQUEST = lazy(r"\A# Context from my IDE setup:.*?^## My request for Codex:\s*", re.DOTALL | re.MULTILINE)
 
 _TEMPLATE = lazy(
-    r"\s*## User Input\s+```\w*\n(?P<typed>.*?)```\s+You \*\*MUST\*\* consider the user input[^\n]*\s*"
+    r"\s*## User Input\s+```\w*\r?\n(?P<typed>.*?)```\s+You \*\*MUST\*\* consider the user input[^\n]*\s*"
     r"(?:## Outline\s+)?(?P<first>[^\n]*)",
     re.DOTALL,
 )
@@ -92,7 +92,7 @@ def user_text(text: str) -> str:
     A command of the assistant becomes `/name arguments`. Its output, reminders, notifications, context of the
     editor, private blocks and injected memories are left out.
     """
-    text = text.strip()
+    text = text.replace("\r\n", "\n").strip()
     if text.startswith(_WRITTEN_FOR_US):
         return ""
     text = _REQUEST.sub("", text)

@@ -215,7 +215,7 @@ class ExchangeBuilder:
 
     def say(self, text: str, *, message: str = "") -> None:
         """Record a text of the assistant, unless it repeats one of the latest."""
-        text = text.strip()
+        text = text.replace("\r\n", "\n").strip()
         if not text or self._open is None:
             return
         last = [act.text for _, act in self._open.acts[-4:] if act.deed is ActType.SAID]

@@ -180,9 +180,10 @@ Goal: Reduce the ambiguity of the feature specification.
 """
 
 
-def test_of_a_template_only_what_was_typed_into_it_is_said():
-    assert prompt_text(TYPED.format(NEW)) == NEW
-    assert reason_to_skip(TYPED.format("")) == "a paste"
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_of_a_template_only_what_was_typed_into_it_is_said(end):
+    assert prompt_text(TYPED.format(NEW).replace("\n", end)) == NEW
+    assert reason_to_skip(TYPED.format("").replace("\n", end)) == "a paste"
 
 
 def test_the_lines_of_a_console_are_a_paste_and_a_single_one_may_be_said():

@@ -215,7 +215,7 @@ class Ragmem(Home):
         on_searchable: "Callable[[SeedReport], None] | None" = None,
         on_recent: "Callable[[], None] | None" = None,
     ) -> "SeedReport":
-        """Bring the memory up to date with the sources on disk.
+        """Index new and changed files of the configured sources.
 
         Full text finds everything once all texts are read, which `on_searchable` is told; before that,
         `on_recent` is called when the latest of many transcripts are read. Then vectors and graph are made,

@@ -25,22 +25,23 @@ Examples:
 
 \b
 Exit codes:
-  0  done; an agent may go on
-  1  nothing came; an agent should stop, or pause
-  2  usage, or an agent that never checked in
+  0  done; an agent may continue
+  1  nothing came, or an agent should stop or pause
+  2  usage, or an unknown agent
   3  an inbox is full
 """
 
 app = command_group(
     "agents",
-    about="Show agents; send signals and messages, wait for events.",
+    about="List agents, send signals and messages, wait for events.",
     epilog=EPILOG,
     default="show",
 )
 
 _Agent = Annotated[str, typer.Argument(metavar="AGENT", help="The id of an agent.")]
 _Wait = Annotated[
-    float, typer.Option("--wait", metavar="SECONDS", min=0, max=300, help="Wait this long for the first.")
+    float,
+    typer.Option("--wait", metavar="SECONDS", min=0, max=300, help="How long to wait for the first message."),
 ]
 _After = Annotated[int | None, typer.Option("--after", metavar="NUMBER", min=0, help="Only later ones.")]
 _Sender = Annotated[str, typer.Option("--from", metavar="AGENT", help="The agent that sends it.")]
@@ -48,7 +49,7 @@ _Sender = Annotated[str, typer.Option("--from", metavar="AGENT", help="The agent
 
 @app.command()
 def show(as_json: JsonOption = False) -> int:
-    """Show all agents, the most recently seen first."""
+    """List all agents, the most recently seen first."""
     with open_memory() as memory:
         found = memory.agents.agents()
     if as_json:
@@ -71,13 +72,13 @@ def heartbeat(
     agent: _Agent,
     status: Annotated[
         str | None,
-        typer.Option("--status", help="Any word; starting begins a new life, stopped ends one."),
+        typer.Option("--status", help="Any word; `starting` resets the agent, `stopped` ends it."),
     ] = None,
     task: Annotated[str | None, typer.Option("--task", help="What it is working on.")] = None,
     progress: Annotated[int | None, typer.Option("--progress", min=0, max=100, help="Percent.")] = None,
     as_json: JsonOption = False,
 ) -> int:
-    """Record that an agent is alive; print whether it should stop or pause, and what waits for it."""
+    """Record that an agent is alive; print whether it should stop or pause, and its messages."""
     with open_memory() as memory:
         found = memory.agents.heartbeat(agent, status=status, current_task=task, progress=progress)
     if as_json:
@@ -132,7 +133,7 @@ def messages(
     ] = False,
     as_json: JsonOption = False,
 ) -> int:
-    """Print what waits for an agent, oldest first."""
+    """Print the messages of an agent, oldest first."""
     with open_memory() as memory:
         found = memory.agents.messages(agent, after=after or 0, timeout=wait)
         if as_json:
@@ -170,7 +171,7 @@ def publish(
     text: Annotated[str, typer.Argument(metavar="[TEXT]", help="A description.")] = "",
     sender: _Sender = "",
 ) -> int:
-    """Publish an event to all who wait for events; print its number."""
+    """Publish an event to all listeners; print its number."""
     with open_memory() as memory:
         say(str(memory.agents.publish(type_, agent=sender, data={"text": text} if text else None)))
     return EXIT_OK
@@ -186,7 +187,7 @@ def events(
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until interrupted.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document a line.")] = False,
 ) -> int:
-    """Print what happens among agents: from now on, or after a number."""
+    """Print the events of agents: from now on, or after a number."""
     found = False
     with open_memory() as memory:
         cursor = after
@@ -205,7 +206,7 @@ def events(
 
 @app.command()
 def forget(agent: _Agent) -> int:
-    """Forget an agent with everything that waits for it."""
+    """Remove an agent and all its messages."""
     with open_memory() as memory:
         memory.agents.forget(agent)
     return EXIT_OK

@@ -28,51 +28,51 @@ GROUPS: dict[str, dict[str, Entry]] = {
     "Start": {
         "setup": Entry("ragmem.cli.setup", "Fill the memory and connect the assistants of this machine."),
         "demo": Entry("ragmem.cli.demo", "Ask example notes three questions."),
-        "seed": Entry("ragmem.cli.seed", "Bring the memory up to date with the sources on disk."),
-        "help": Entry("ragmem.cli.manual", "Read the documentation, without a network."),
+        "seed": Entry("ragmem.cli.seed", "Index new and changed files of the configured sources."),
+        "help": Entry("ragmem.cli.manual", "Read the documentation offline."),
         "completions": Entry(
-            "ragmem.cli.completions", "Show and install completions for bash, zsh and fish."
+            "ragmem.cli.completions", "Print or install shell completions for bash, zsh and fish."
         ),
     },
     "Ask": {
         "query": Entry("ragmem.cli.query", "Find the memories that answer a question."),
-        "context": Entry("ragmem.cli.context", "Print what a session should know when it begins."),
+        "context": Entry("ragmem.cli.context", "Print the memories that a new session or a task needs."),
         "check": Entry("ragmem.cli.check", "Check an assistant's answer against your rules."),
     },
     "Keep": {
         "ingest": Entry("ragmem.cli.ingest", "Store files, folders or standard input."),
-        "record": Entry("ragmem.cli.record", "Store what a session learnt, as a record with fields."),
-        "import": Entry("ragmem.cli.import_", "Import an export, or the memory of another tool."),
+        "record": Entry("ragmem.cli.record", "Store what a session learnt as a typed record."),
+        "import": Entry("ragmem.cli.import_", "Import an export, or the memories of another tool."),
         "share": Entry("ragmem.cli.share", "Share memories with a team over the git remote of a project."),
-        "approve": Entry("ragmem.cli.approve", "Accept or reject what waits for you before it counts."),
+        "approve": Entry("ragmem.cli.approve", "Accept or reject proposed memories and skills."),
         "pin": Entry("ragmem.cli.pin", "Protect a memory from expiry and merging."),
         "feedback": Entry("ragmem.cli.feedback", "Rate a memory as useful or not, or report a problem."),
     },
     "Look": {
-        "inspect": Entry(
-            "ragmem.cli.inspect.inspect", "Inspect the memory: numbers, memories, entities, settings."
-        ),
+        "inspect": Entry("ragmem.cli.inspect.inspect", "Explore memories, graph, code, settings and costs."),
         "projects": Entry("ragmem.cli.projects", "List, join, split, rename and move projects."),
-        "agents": Entry("ragmem.cli.agents", "Show agents; send signals and messages, wait for events."),
+        "agents": Entry("ragmem.cli.agents", "List agents, send signals and messages, wait for events."),
     },
     "Connect": {
-        "connect": Entry("ragmem.cli.connect", "Connect an assistant's hooks to this memory."),
-        "disconnect": Entry("ragmem.cli.disconnect", "Remove an assistant's hooks, and nothing else."),
+        "connect": Entry("ragmem.cli.connect", "Add ragmem's hooks and MCP server to an assistant."),
+        "disconnect": Entry(
+            "ragmem.cli.disconnect", "Remove ragmem's hooks and MCP server from an assistant."
+        ),
         "refresh": Entry("ragmem.cli.refresh", "Write proven memories into an assistant's memory file."),
-        "serve": Entry("ragmem.cli.serve", "Answer over HTTP on this machine."),
-        "mcp": Entry("ragmem.cli.mcp", "Answer an assistant over MCP, on standard input and output."),
-        "warm": Entry("ragmem.cli.warm", "Show or stop the process that answers hooks."),
+        "serve": Entry("ragmem.cli.serve", "Run the HTTP server on this machine."),
+        "mcp": Entry("ragmem.cli.mcp", "Run the MCP server on standard input and output."),
+        "warm": Entry("ragmem.cli.warm", "Show or stop the background process that answers hooks."),
     },
     "Maintain": {
         "doctor": Entry("ragmem.cli.doctor", "Find problems and repair them."),
-        "gc": Entry("ragmem.cli.gc", "Archive what says nothing of its own, or undo that."),
-        "forget": Entry("ragmem.cli.forget", "Remove memories: into the archive, or for good."),
-        "scrub": Entry("ragmem.cli.scrub", "Remove secrets, or any text, from everything that is stored."),
-        "backup": Entry("ragmem.cli.backup", "Write the whole home into one file and read it back."),
-        "restore": Entry("ragmem.cli.restore", "Restore a backup; the former memory is kept."),
-        "export": Entry("ragmem.cli.export", "Write the memory out as JSON Lines, whole and verbatim."),
-        "store": Entry("ragmem.cli.store", "Show where the memory is stored, or copy it elsewhere."),
-        "models": Entry("ragmem.cli.models.models", "Show the models, choose, fetch and try them."),
+        "gc": Entry("ragmem.cli.gc", "Archive duplicates and noise, or undo a run."),
+        "forget": Entry("ragmem.cli.forget", "Archive chosen memories, or delete them permanently."),
+        "scrub": Entry("ragmem.cli.scrub", "Remove secrets, or any other text, from all stored data."),
+        "backup": Entry("ragmem.cli.backup", "Back up the ragmem home to one verified file."),
+        "restore": Entry("ragmem.cli.restore", "Restore a backup; keep the data that it replaces."),
+        "export": Entry("ragmem.cli.export", "Export all memories verbatim as JSON Lines."),
+        "store": Entry("ragmem.cli.store", "Show where memories are stored, or migrate to another store."),
+        "models": Entry("ragmem.cli.models.models", "List, choose, download and test models."),
     },
 }
 """The commands by what a person wants: the titles of `ragmem --help` and the reference."""
@@ -93,14 +93,14 @@ OTHER_TOOLS = {
 
 HELP = """Memory for AI coding assistants, on this machine.
 
-Seed it from the notes, decisions and sessions that lie on disk, and ask it in milliseconds."""
+Index the notes, decisions and sessions on your disk, and query them in milliseconds."""
 
 EPILOG = """\b
 Exit codes:
-  0    done; query found something
-  1    ran well, the answer is no
+  0    success; query found something
+  1    success, but the answer is no
   2    usage or configuration
-  3    failed, or some inputs were unread
+  3    failed, or some inputs could not be read
   4    a backend is missing
   5    the store is busy
   6    the store is damaged
@@ -196,7 +196,7 @@ def build() -> LazyGroup:
             typer.core.TyperOption(
                 param_decls=["--offline"],
                 is_flag=True,
-                help="Allow no connection to other machines; must come first.",
+                help="Refuse all network connections; put it before the command.",
                 expose_value=False,
             ),
         ],

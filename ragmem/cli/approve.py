@@ -43,21 +43,21 @@ Examples:
 \b
 Exit codes:
   0  done
-  1  nothing waits, or no workflow was found
-  2  usage or configuration, no such id, a file is in the way
+  1  no proposals, or no workflow was found
+  2  usage or configuration, or no such id, or a file is in the way
   3  the file of a skill cannot be written
   5  the store is busy
 """
 
 app = command_group(
     "approve",
-    about="Accept or reject what waits for you before it counts.",
+    about="Accept or reject proposed memories and skills.",
     epilog=EPILOG,
     default="list",
 )
 
 IdsArgument = Annotated[
-    list[str], typer.Argument(metavar="ID...", help="Ids of memories and drafts, or the start of them.")
+    list[str], typer.Argument(metavar="ID...", help="Ids of memories and drafts, or prefixes of them.")
 ]
 
 
@@ -71,7 +71,7 @@ def show_list(
     limit: LimitOption = None,
     as_json: JsonOption = False,
 ) -> int:
-    """List what was proposed: drafted skills, then the latest memories."""
+    """List proposals: drafted skills, then the latest memories."""
     approval = Approval(state)
     with open_memory() as memory:
         memory.require()
@@ -104,10 +104,10 @@ def show_list(
 
 @app.command()
 def show(
-    identifier: Annotated[str, typer.Argument(metavar="ID", help="The id of a memory or draft.")],
+    identifier: Annotated[str, typer.Argument(metavar="ID", help="The id of a memory or a draft.")],
     as_json: JsonOption = False,
 ) -> int:
-    """Show one proposal whole: where it comes from, and its text."""
+    """Show the origin and the full text of a proposal."""
     with open_memory() as memory:
         one = memory.approvals.get(identifier)
     redactor = memory.redactor
@@ -130,12 +130,15 @@ def accept(
     to: Annotated[
         Path | None,
         typer.Option(
-            "--to", metavar="DIR", help="Write skills below this folder, not the project's.", file_okay=False
+            "--to",
+            metavar="DIR",
+            help="Write skills below this folder instead of the project's.",
+            file_okay=False,
         ),
     ] = None,
     as_json: JsonOption = False,
 ) -> int:
-    """Accept proposals: a memory counts from now on, a skill is written for the assistant.
+    """Accept proposals: a memory takes effect, a skill is written for the assistant.
 
     A skill becomes `.claude/skills/NAME/SKILL.md` in the folder of its project, never over another file.
     `ragmem approve reject` takes it back.
@@ -147,9 +150,9 @@ def accept(
 
 @app.command()
 def reject(identifiers: IdsArgument, as_json: JsonOption = False) -> int:
-    """Reject proposals: a memory stays stored and found, but counts for nothing.
+    """Reject proposals: a memory stays searchable but has no other effect.
 
-    The file of an accepted skill is removed if nobody changed it. `ragmem approve accept` takes it back.
+    Removes the file of an accepted skill unless it was edited. `ragmem approve accept` takes it back.
     """
     with open_memory() as memory:
         done = memory.approvals.reject(identifiers)
@@ -158,9 +161,9 @@ def reject(identifiers: IdsArgument, as_json: JsonOption = False) -> int:
 
 @app.command()
 def draft(project: ProjectOption = None, everywhere: AllOption = False, as_json: JsonOption = False) -> int:
-    """Look for workflows in stored sessions, and draft a skill of each.
+    """Find workflows in stored sessions, and draft a skill from each.
 
-    A workflow is the same commands in the same order in three sessions of a project.
+    A workflow is a sequence of commands that occurs in three sessions of a project.
     """
     with open_memory() as memory:
         memory.require()

@@ -24,31 +24,30 @@ Examples:
 
 \b
 Exit codes:
-  0  written and read back
+  0  written and verified
   2  usage, or the file exists
   3  the file cannot be written
-  6  the memory is damaged
+  6  the store is damaged
 """
 
 
 @app.command(epilog=EPILOG)
 def backup(
     file: Annotated[
-        Path | None, typer.Argument(metavar="FILE", help="The target; by default the backups of the home.")
+        Path | None,
+        typer.Argument(metavar="FILE", help="The target; by default a file in the backups folder."),
     ] = None,
     keep: Annotated[
         int | None,
-        typer.Option("--keep", min=1, help="Then keep only this many of the home's own backups."),
+        typer.Option("--keep", min=1, help="Then keep only this many of the backups in that folder."),
     ] = None,
-    listing: Annotated[
-        bool, typer.Option("--list", "-l", help="List the home's backups; write nothing.")
-    ] = False,
+    listing: Annotated[bool, typer.Option("--list", "-l", help="List the backups; write nothing.")] = False,
     force: ForceOption = False,
     dry_run: DryRunOption = False,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> int:
-    """Write the whole home into one file and read it back."""
+    """Back up the ragmem home to one verified file."""
     from ragmem.api.memory import now
     from ragmem.services.transfer.backup import back_up, backups, folder_of, prune
     from ragmem.storage.maintenance.catalog_export import Contents

@@ -38,38 +38,44 @@ Exit codes:
   0  no rule is broken
   1  rules are broken
   2  usage or configuration: no rules, an invalid pattern
-  3  the patterns of the rules take too long
+  3  the patterns of the rules take too long to match
 """
 
 
 @app.command(epilog=EPILOG)
 def check(
     file: Annotated[
-        str, typer.Argument(metavar="[FILE]", help="What the assistant said; - is standard input.")
+        str, typer.Argument(metavar="[FILE]", help="The assistant's answer; - reads standard input.")
     ] = "",
     rules: Annotated[
         Path | None,
-        typer.Option("--rules", metavar="FILE", help="Rules in Markdown or TOML; else those of [check]."),
+        typer.Option(
+            "--rules", metavar="FILE", help="Rules in Markdown or TOML; by default those of [check]."
+        ),
     ] = None,
     judge: Annotated[
         bool | None,
         typer.Option(
-            "--judge/--no-judge", help="Ask the language model about rules that need judgement, or not."
+            "--judge/--no-judge", help="Whether to ask the language model about rules that need judgement."
         ),
     ] = None,
     session: Annotated[
         str,
         typer.Option(
-            "--session", metavar="ID", help="Store violations, and tell this session with its next prompt."
+            "--session",
+            metavar="ID",
+            help="Store violations, and inject them with this session's next prompt.",
         ),
     ] = "",
     agent: Annotated[str, typer.Option("--agent", metavar="ID", help="The agent within the session.")] = "",
-    assistant: Annotated[str, typer.Option("--for", metavar="NAME", help="Which assistant said it.")] = "",
+    assistant: Annotated[
+        str, typer.Option("--for", metavar="NAME", help="The assistant that gave the answer.")
+    ] = "",
     list_rules: Annotated[
-        bool, typer.Option("--list-rules", help="Show the rules as they are understood, check nothing.")
+        bool, typer.Option("--list-rules", help="Show the parsed rules; check nothing.")
     ] = False,
     history: Annotated[
-        bool, typer.Option("--history", help="Show the latest recorded violations, check nothing.")
+        bool, typer.Option("--history", help="Show the latest recorded violations; check nothing.")
     ] = False,
     as_json: JsonOption = False,
     quiet: QuietOption = False,

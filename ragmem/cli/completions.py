@@ -29,7 +29,7 @@ Examples:
 \b
 Exit codes:
   0  done
-  2  usage: no such shell, or another's file lies there
+  2  usage: no such shell, or a file of another program is in the way
   3  a file cannot be written
 """
 
@@ -43,13 +43,13 @@ class ShellName(StrEnum):
 
 
 ShellArgument = Annotated[
-    ShellName | None, typer.Argument(metavar="[SHELL]", help="A shell; by default the one that you use.")
+    ShellName | None, typer.Argument(metavar="[SHELL]", help="The shell; by default the one that you use.")
 ]
 
 
 @app.callback(epilog=EPILOG, invoke_without_command=True)
 def completions(context: typer.Context, as_json: JsonOption = False) -> int:
-    """Show and install completions for bash, zsh and fish."""
+    """Print or install shell completions for bash, zsh and fish."""
     return run_default_command(context, _state, group="completions", as_json=as_json)
 
 
@@ -68,15 +68,15 @@ def show(shell: ShellArgument = None) -> int:
 def install(
     shell: ShellArgument = None,
     edit_rc: Annotated[
-        bool, typer.Option("--edit-rc", help="Also write the lines that the shell's start-up file needs.")
+        bool, typer.Option("--edit-rc", help="Also add the lines to the shell's start-up file.")
     ] = False,
-    remove: Annotated[bool, typer.Option("--remove", help="Take it away again.")] = False,
+    remove: Annotated[bool, typer.Option("--remove", help="Remove it.")] = False,
     dry_run: DryRunOption = False,
     as_json: JsonOption = False,
 ) -> int:
-    """Install a shell's completion where the shell finds it.
+    """Install the completion script where the shell looks for it.
 
-    Your start-up files are left alone: the lines that one may need are shown, or written with --edit-rc.
+    Does not edit your start-up files: it shows the lines to add, or adds them with --edit-rc.
     """
     from ragmem.services.wiring.shell_completion import apply, plan_installation, plan_removal
 

@@ -29,11 +29,11 @@ Examples:
 
 \b
 Exit codes:
-  0  done, or there was nothing to do
+  0  done, or nothing to do
   1  --all found no assistant on this machine
   2  usage, or settings that cannot be read
-  3  settings that cannot be written; with several assistants also what failed for one
-  5  somebody else keeps changing the settings
+  3  settings that cannot be written, or one of several assistants failed
+  5  another program keeps changing the settings
 """
 
 
@@ -48,23 +48,20 @@ class HandlerName(StrEnum):
 @app.command(epilog=EPILOG)
 def connect(
     assistants: AssistantsArgument = None,
-    every: Annotated[bool, typer.Option("--all", help="Every assistant that is on this machine.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="All assistants on this machine.")] = False,
     scope: ScopeOption = ScopeName.user,
-    no_mcp: Annotated[
-        bool, typer.Option("--no-mcp", help="Leave the MCP server out of its settings; hooks alone.")
-    ] = False,
+    no_mcp: Annotated[bool, typer.Option("--no-mcp", help="Add only hooks, no MCP server.")] = False,
     handlers: Annotated[
         HandlerName | None,
-        typer.Option("--handlers", help="Type of the hooks within a session; at first: command."),
+        typer.Option("--handlers", help="Type of the hooks within a session; initially command."),
     ] = None,
     dry_run: DryRunOption = False,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> int:
-    """Connect an assistant's hooks to this memory.
+    """Add ragmem's hooks and MCP server to an assistant.
 
-    Its settings keep every other character. Without a name: which assistants are here, and which are
-    connected.
+    The rest of its settings is left as it is. Without a name it lists the assistants and which are connected.
     """
     from ragmem.assistants import load_assistant, load_assistants
     from ragmem.assistants.places import SERVER_FORMS

@@ -30,7 +30,7 @@ Name = StrEnum("Name", {name.replace("-", "_"): name for name in NAMES})  # type
 
 AssistantsArgument = Annotated[list[Name] | None, typer.Argument(metavar="[ASSISTANT]", help="By name.")]
 ScopeOption = Annotated[
-    ScopeName, typer.Option("--scope", help="For all your work, or for the project of this folder.")
+    ScopeName, typer.Option("--scope", help="For all projects, or only for the project of this folder.")
 ]
 
 Action = tuple["Assistant", Callable[[], "Outcome"]]

@@ -46,7 +46,7 @@ Examples:
 
 \b
 Exit codes:
-  0  there was something to tell
+  0  found something to print
   1  nothing
   2  usage or configuration
   6  the store is damaged
@@ -57,27 +57,29 @@ Exit codes:
 def context(
     task: Annotated[
         str,
-        typer.Argument(metavar="[TASK]", help="What the session is about; without it, what always holds."),
+        typer.Argument(
+            metavar="[TASK]", help="What the session is about; without it, what every session needs."
+        ),
     ] = "",
     budget: Annotated[
         int | None,
-        typer.Option(
-            "--budget", "-b", metavar="TOKENS", min=100, help="Maximum number of tokens, estimated."
-        ),
+        typer.Option("--budget", "-b", metavar="TOKENS", min=100, help="Maximum number of estimated tokens."),
     ] = None,
     max_chars: Annotated[
         int | None,
         typer.Option(
             "--max-chars",
             min=200,
-            help="Maximum number of characters; without a budget 9000, at the start of a session 1500.",
+            help="Maximum number of characters; 9000 without a budget, 1500 without a task.",
         ),
     ] = None,
     project: ProjectOption = None,
     every: AllOption = False,
     session: Annotated[
         str,
-        typer.Option("--session", metavar="ID", help="Print only what this session was not given yet."),
+        typer.Option(
+            "--session", metavar="ID", help="Print only what was not injected into this session yet."
+        ),
     ] = "",
     prompt: Annotated[
         str,
@@ -91,7 +93,7 @@ def context(
     quiet: QuietOption = False,
     sources_file: SourcesFileOption = None,
 ) -> int:
-    """Print what a session should know when it begins."""
+    """Print the memories that a new session or a task needs."""
     if every and project:
         raise UsageError("--all and --project exclude each other", hint="give one of them")
     if prompt and not session:

@@ -25,7 +25,7 @@ Examples:
 \b
 Exit codes:
   0  done
-  2  usage, or the folder to keep is not empty
+  2  usage, or the folder of --keep is not empty
   3  the folder cannot be written
 """
 
@@ -42,13 +42,13 @@ _INSIDE = "examples/home/repos/tideline/CLAUDE.md"
 def demo(
     keep: Annotated[
         Path | None,
-        typer.Option("--keep", metavar="DIR", help="Leave notes and memory in this new folder."),
+        typer.Option("--keep", metavar="DIR", help="Keep the notes and the memory in this new folder."),
     ] = None,
 ) -> int:
     """Ask example notes three questions.
 
-    They become a memory of their own in a temporary folder, which is removed. Your own memory, notes and
-    settings are neither read nor changed.
+    The demo uses a temporary folder and removes it afterwards. It neither reads nor changes your own
+    memories, notes and settings.
     """
     example = find_default(_INSIDE).parents[2]
     if keep is None:

@@ -25,25 +25,25 @@ Examples:
 
 \b
 Exit codes:
-  0  done, or there was nothing to do
+  0  done, or nothing to do
   2  usage, or settings that cannot be read
-  3  settings that cannot be written; with several assistants also what failed for one
-  5  somebody else keeps changing the settings
+  3  settings that cannot be written, or one of several assistants failed
+  5  another program keeps changing the settings
 """
 
 
 @app.command(epilog=EPILOG)
 def disconnect(
     assistants: AssistantsArgument = None,
-    every: Annotated[bool, typer.Option("--all", help="Every assistant, in every project too.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="All assistants, also in projects.")] = False,
     scope: ScopeOption = ScopeName.user,
     dry_run: DryRunOption = False,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> int:
-    """Remove an assistant's hooks, and nothing else.
+    """Remove ragmem's hooks and MCP server from an assistant.
 
-    The settings are as they were before, but for what somebody else has changed since. The memory stays.
+    Restores the settings, except for what others have changed since. Stored memories stay.
     """
     from ragmem.assistants import load_assistant
     from ragmem.cli.connections import connect_context, run_each, scope_of

@@ -38,8 +38,8 @@ Examples:
 
 \b
 Exit codes:
-  0  all is well; warnings do not count
-  1  something is wrong
+  0  all checks passed, or there are only warnings
+  1  a check failed
   2  usage
   6  the database is damaged; restore a backup
 """
@@ -48,16 +48,17 @@ Exit codes:
 @app.command(epilog=EPILOG)
 def doctor(
     deep: Annotated[
-        bool, typer.Option("--deep", help="Also read every page, and look for each chunk by its text.")
+        bool,
+        typer.Option("--deep", help="Also read every database page, and search for each chunk by its text."),
     ] = False,
     repair: Annotated[bool, typer.Option("--repair", help="Repair what can be repaired.")] = False,
     dry_run: DryRunOption = False,
     yes: YesOption = False,
     read_only: Annotated[
-        bool, typer.Option("--read-only", help="Write nothing, not even the temporary test memory.")
+        bool, typer.Option("--read-only", help="Write nothing, not even a temporary test memory.")
     ] = False,
     updates: Annotated[
-        bool, typer.Option("--updates", help="Also ask the package index for a newer ragmem.")
+        bool, typer.Option("--updates", help="Also check the package index for a newer ragmem.")
     ] = False,
     as_json: JsonOption = False,
     quiet: QuietOption = False,

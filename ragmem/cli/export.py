@@ -52,7 +52,7 @@ def export(
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> int:
-    """Write the memory out as JSON Lines, whole and verbatim."""
+    """Export all memories verbatim as JSON Lines."""
     from ragmem.api.memory import now
     from ragmem.services.ingestion.scope import require_sources
     from ragmem.services.processes.atomic_write import place_for

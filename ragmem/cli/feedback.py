@@ -20,8 +20,8 @@ Examples:
 
 \b
 Exit codes:
-  0  kept, or the report is written
-  2  usage or configuration, no such id
+  0  the rating is stored, or the report is written
+  2  usage or configuration, or no such id
   5  the store is busy
 """
 
@@ -31,11 +31,11 @@ def feedback(
     identifier: MemoryArgument = "",
     verdict: Annotated[
         Literal["good", "bad"] | None,
-        typer.Argument(metavar="good|bad", help="good keeps an isolated one, bad takes a reprieve."),
+        typer.Argument(metavar="good|bad", help="good keeps an isolated memory, bad ends a reprieve."),
     ] = None,
     session: SessionOption = "",
     report: Annotated[
-        bool, typer.Option("--report", help="Write a report of a problem for an issue; nothing is sent.")
+        bool, typer.Option("--report", help="Write a problem report for an issue; nothing is sent.")
     ] = False,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", metavar="FILE", help="With --report: the file to write.")
@@ -46,8 +46,9 @@ def feedback(
 ) -> int:
     """Rate a memory as useful or not, or report a problem.
 
-    A report has versions, what doctor finds, and where in the code errors happened: no texts of memories, no
-    secrets, "~" for your home. It is shown before it is written, and stays on this machine.
+    A report has versions, the findings of doctor, and the places in the code where errors occurred. It has no
+    memory texts and no secrets, and "~" stands for your home directory. It is shown before it is written, and
+    stays on this machine.
     """
     if report:
         if identifier:

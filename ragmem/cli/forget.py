@@ -27,10 +27,10 @@ Examples:
 
 \b
 Exit codes:
-  0  done, or nothing to forget, or the plan was shown
-  2  usage; no such id; nobody is here to ask; more than half of all memories would go
-  3  purged, but a text is left in the places that are named; or vectors have to wait
-  5  the store is busy: run it again
+  0  done, nothing to forget, or the plan was shown
+  2  usage; no such id; no terminal to ask on; more than half of all memories would be removed
+  3  purged, but a text remains in the places named; or vectors have to wait
+  5  the store is busy: try again
 """
 
 
@@ -50,26 +50,28 @@ def forget(
     ingest: Annotated[
         str,
         typer.Option(
-            "--ingest", metavar="RUN", help="All that this run of seed or ingest stored; see `inspect runs`."
+            "--ingest",
+            metavar="RUN",
+            help="All memories stored by this run of seed or ingest; see `inspect runs`.",
         ),
     ] = "",
     undo: Annotated[str, typer.Option("--undo", metavar="RUN", help="Restore what this run removed.")] = "",
     purge: Annotated[
-        bool, typer.Option("--purge", help="Delete for good, from the archive too; there is no undo.")
+        bool,
+        typer.Option("--purge", help="Delete permanently, also from the archive; this cannot be undone."),
     ] = False,
     dry_run: DryRunOption = False,
     yes: YesOption = False,
     allow_large: Annotated[
-        bool, typer.Option("--allow-large", help="Allow more than half of all memories to go.")
+        bool, typer.Option("--allow-large", help="Allow removing more than half of all memories.")
     ] = False,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> int:
-    """Remove memories: into the archive, or for good.
+    """Archive chosen memories, or delete them permanently.
 
-    A memory must meet all conditions: --source and --project together select what belongs to both. Forgotten
-    memories are in the archive, and no seed or hook brings them back. To remove a secret from texts that
-    stay, use `ragmem scrub`.
+    Conditions are combined with "and". Forgotten memories go into the archive, and no seed or hook stores
+    them again. To remove a secret from texts that stay, use `ragmem scrub`.
     """
     from ragmem.services.scrub.forget import refuse_large
     from ragmem.services.sharing.review import own_shared

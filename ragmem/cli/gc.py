@@ -66,46 +66,46 @@ Examples:
 \b
 Exit codes:
   0  done
-  2  usage, or more than a third would go
-  3  done, but memories wait for vectors: no model is available
+  2  usage, or more than a third would be archived
+  3  done, but memories lack vectors: no model is available
   5  the store is busy
-  130  interrupted; what was done is told, and can be undone
+  130  interrupted; what was done is shown, and can be undone
 """
 
 
 @app.command(epilog=EPILOG)
 def gc(
     missing: Annotated[
-        bool, typer.Option("--missing", help="Also archive memories that have left their source.")
+        bool, typer.Option("--missing", help="Also archive memories whose source no longer has them.")
     ] = False,
-    undo: Annotated[bool, typer.Option("--undo", help="Take back all that the latest run did.")] = False,
+    undo: Annotated[bool, typer.Option("--undo", help="Undo the latest run.")] = False,
     run: Annotated[str, typer.Option("--run", metavar="RUN", help="With --undo: the run to undo.")] = "",
     restore: Annotated[
-        str, typer.Option("--restore", metavar="ID", help="Bring one memory back from the archive.")
+        str, typer.Option("--restore", metavar="ID", help="Restore one memory from the archive.")
     ] = "",
     purge: Annotated[
-        bool, typer.Option("--purge", help="Delete for good what was archived long ago.")
+        bool, typer.Option("--purge", help="Permanently delete what was archived long ago.")
     ] = False,
     history: Annotated[bool, typer.Option("--history", help="Show what each run did.")] = False,
     limit: LimitOption = None,
     show: Annotated[
         str,
         typer.Option(
-            "--show", metavar="ID", help="Show a cluster of the plan, or what it decides about a memory."
+            "--show", metavar="ID", help="Show a cluster of the plan, or the decision about a memory."
         ),
     ] = "",
     only: Annotated[
         list[str] | None, typer.Option("--only", metavar="RULE", help="Apply only this rule.")
     ] = None,
     project: Annotated[
-        list[str] | None, typer.Option("--project", "-p", metavar="NAME", help="Look at this project only.")
+        list[str] | None, typer.Option("--project", "-p", metavar="NAME", help="Process only this project.")
     ] = None,
     everything: Annotated[
-        bool, typer.Option("--all", help="With --dry-run: list the memories that are kept too.")
+        bool, typer.Option("--all", help="With --dry-run: also list the memories that are kept.")
     ] = False,
     budget: Annotated[
         float | None,
-        typer.Option("--budget", metavar="SECONDS", min=0, help="Stop between two steps when time is up."),
+        typer.Option("--budget", metavar="SECONDS", min=0, help="Stop between two steps after this time."),
     ] = None,
     idle: Annotated[
         bool | None,
@@ -117,15 +117,15 @@ def gc(
     dry_run: DryRunOption = False,
     yes: YesOption = False,
     allow_large: Annotated[
-        bool, typer.Option("--allow-large", help="Remove more than a third of the memories if planned.")
+        bool, typer.Option("--allow-large", help="Allow a run to archive more than a third of the memories.")
     ] = False,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
     sources_file: SourcesFileOption = None,
 ) -> int:
-    """Archive what says nothing of its own, or undo that.
+    """Archive duplicates and noise, or undo a run.
 
-    Only --purge deletes: everything else goes into the archive, and --undo and --restore bring it back.
+    Only --purge deletes: everything else is archived, and --undo and --restore bring it back.
     """
     _refuse_mixed_modes(
         undo=undo,

@@ -30,7 +30,7 @@ Exit codes:
   0  done
   2  usage or configuration
   3  the export is damaged, or a newer ragmem wrote it; nothing was imported
-     with --from: the store is damaged or in use; what was read before is kept
+     --from: the store is damaged or in use; memories read so far are kept
   5  the store is busy
 """
 
@@ -64,25 +64,23 @@ def import_(
     file: Annotated[
         Path,
         typer.Argument(
-            metavar="FILE", help="An export, plain or gzip, or the store of a tool; - reads standard input."
+            metavar="FILE", help="An export (plain or gzip) or another tool's store; - reads standard input."
         ),
     ],
     tool: Annotated[
         ToolName | None,
-        typer.Option(
-            "--from", help="The tool that wrote it; by default it is recognised, if that is certain."
-        ),
+        typer.Option("--from", help="The tool that wrote it; detected by default if that is certain."),
     ] = None,
     keep: Annotated[
-        KeepName, typer.Option("--keep", help="Which version to keep of a memory that differs here.")
+        KeepName, typer.Option("--keep", help="Which version of a memory to keep if both differ.")
     ] = KeepName.NEWER,
     dry_run: DryRunOption = False,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> int:
-    """Import an export, or the memory of another tool.
+    """Import an export, or the memories of another tool.
 
-    A second import changes nothing.
+    Importing twice changes nothing.
     """
     if tool is not None or file != STDIN:
         from ragmem.readers.foreign.tools import find_tool, recognise

@@ -57,9 +57,9 @@ Examples:
 
 \b
 Exit codes:
-  0  stored; with --buffer accepted, or the duplicate of what waits
-  2  usage or configuration, or a large folder without --yes where nobody can be asked
-  3  some files could not be read or stored, or the home not be written
+  0  stored; --buffer: accepted, or a duplicate of a waiting text
+  2  usage or configuration, or a large folder without --yes and without a terminal
+  3  some files could not be read or stored, or the ragmem home cannot be written
 """
 
 
@@ -71,36 +71,42 @@ def ingest(
     ] = None,
     kind: Annotated[
         Kind | None,
-        typer.Option("--kind", "-k", help="The kind of all of them; by default each is classified."),
+        typer.Option("--kind", "-k", help="The kind of all texts; by default each is classified."),
     ] = None,
     tag: Annotated[
-        list[str] | None, typer.Option("--tag", "-t", help="A tag for all of them; repeatable.")
+        list[str] | None, typer.Option("--tag", "-t", help="A tag for all texts; repeatable.")
     ] = None,
     project: Annotated[
-        str, typer.Option("--project", "-p", help="The project they belong to, or user; else the folder's.")
+        str,
+        typer.Option(
+            "--project", "-p", help="The project that they belong to, or user; by default the folder's."
+        ),
     ] = "",
     spec: OwnSpecOption = "",
     at: EventTimeOption = "",
-    title: Annotated[str, typer.Option("--title", help="A title for standard input, or for --text.")] = "",
+    title: Annotated[str, typer.Option("--title", help="The title of standard input or --text.")] = "",
     buffer: Annotated[
-        bool, typer.Option("--buffer", help="Accept into the inbox at once; the next question finds it.")
+        bool, typer.Option("--buffer", help="Write to the inbox and return at once; the next query finds it.")
     ] = False,
     text: Annotated[
-        list[str] | None, typer.Option("--text", help="With --buffer: a text; repeatable.")
+        list[str] | None, typer.Option("--text", help="With --buffer: a text to store; repeatable.")
     ] = None,
     type_: Annotated[
         EntryType | None, typer.Option("--type", help="With --buffer: the type of the entry.")
     ] = None,
     session: Annotated[
-        str, typer.Option("--session", help="With --buffer: the session that it comes from.")
+        str, typer.Option("--session", help="With --buffer: the session that the text comes from.")
     ] = "",
     agent: Annotated[str, typer.Option("--agent", help="With --buffer: the agent within the session.")] = "",
     as_lines: Annotated[
-        bool, typer.Option("--jsonl", help="With --buffer: each line of standard input is a text, in JSON.")
+        bool,
+        typer.Option(
+            "--jsonl", help="With --buffer: read JSON Lines from standard input, one text per line."
+        ),
     ] = False,
-    drain: Annotated[bool, typer.Option("--drain", help="Index what waits in the inbox.")] = False,
+    drain: Annotated[bool, typer.Option("--drain", help="Ingest everything in the inbox.")] = False,
     code: Annotated[
-        bool, typer.Option("--code", help="The paths are repositories or folders of code, read as a graph.")
+        bool, typer.Option("--code", help="Read the paths as code, and build the code graph.")
     ] = False,
     rebuild: Annotated[
         bool, typer.Option("--rebuild", help="With --code: read and link the whole project again.")

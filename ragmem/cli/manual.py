@@ -28,7 +28,7 @@ Examples:
 \b
 Exit codes:
   0  done
-  2  usage, no such page or heading
+  2  usage, or no such page or heading
 """
 
 CHANGELOG = "changelog"
@@ -53,11 +53,11 @@ class Section(NamedTuple):
 @app.command(name="help", epilog=EPILOG)
 def manual(
     topic: Annotated[
-        list[str] | None, typer.Argument(metavar="TOPIC", help="A page, then words of a heading in it.")
+        list[str] | None, typer.Argument(metavar="TOPIC", help="A page, then words from one of its headings.")
     ] = None,
     as_json: JsonOption = False,
 ) -> int:
-    """Read the documentation, without a network."""
+    """Read the documentation offline."""
     pages = find_pages()
     words = " ".join(topic or ()).split()
     if not words:

@@ -19,7 +19,7 @@ Examples:
 
 \b
 Exit codes:
-  0    the client has left
+  0    the client has disconnected
   2    usage
   130  interrupted
 """
@@ -35,7 +35,7 @@ class ProfileName(StrEnum):
 @app.command(epilog=EPILOG)
 def mcp(
     profile: Annotated[
-        ProfileName, typer.Option("--profile", help="The six tools that most sessions need, or all.")
+        ProfileName, typer.Option("--profile", help="Offer the six tools that most sessions need, or all.")
     ] = ProfileName.default,
     project: Annotated[
         Path | None,
@@ -44,15 +44,15 @@ def mcp(
             metavar="FOLDER",
             exists=True,
             file_okay=False,
-            help="The project that is meant; else what the client has open.",
+            help="The project to use; by default the one that the client has open.",
         ),
     ] = None,
     structured: Annotated[
         bool,
-        typer.Option("--structured", help="Send answers as data too; a model then sees only that."),
+        typer.Option("--structured", help="Also return structured data; a model then sees only that."),
     ] = False,
 ) -> int:
-    """Answer an assistant over MCP, on standard input and output."""
+    """Run the MCP server on standard input and output."""
     from ragmem.mcp import stdio
 
     if sys.stdin.isatty():

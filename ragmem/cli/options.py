@@ -8,15 +8,15 @@ from ragmem.config.variables import SESSION_VARIABLE
 from ragmem.domain.model import Category, Kind
 from ragmem.domain.records.record_types import RecordType
 
-JsonOption = Annotated[bool, option("--json", help="One JSON document on standard output.")]
-JsonLinesOption = Annotated[bool, option("--jsonl", help="One JSON object a line.")]
-QuietOption = Annotated[bool, option("--quiet", "-q", help="Errors only on standard error.")]
+JsonOption = Annotated[bool, option("--json", help="Print one JSON document.")]
+JsonLinesOption = Annotated[bool, option("--jsonl", help="Print one JSON object per line.")]
+QuietOption = Annotated[bool, option("--quiet", "-q", help="Print only errors to standard error.")]
 LimitOption = Annotated[
     int | None, option("--limit", "-n", min=1, max=10_000, help="Maximum number of results.")
 ]
 SourcesFileOption = Annotated[
     Path | None,
-    option("--sources", metavar="FILE", help="Use this sources.toml alone.", dir_okay=False),
+    option("--sources", metavar="FILE", help="Use only this sources.toml.", dir_okay=False),
 ]
 SessionOption = Annotated[
     str,
@@ -24,30 +24,30 @@ SessionOption = Annotated[
         "--session",
         metavar="ID",
         envvar=SESSION_VARIABLE,
-        help="The assistant's session; memories that answer it count as recalled.",
+        help="The assistant's session; results count as recalled by it.",
     ),
 ]
-DryRunOption = Annotated[bool, option("--dry-run", help="Show what would be done, change nothing.")]
+DryRunOption = Annotated[bool, option("--dry-run", help="Show what would be done; change nothing.")]
 YesOption = Annotated[bool, option("--yes", "-y", help="Do not ask.")]
 ForceOption = Annotated[bool, option("--force", "-f", help="Replace the file if there is one.")]
 ExplainOption = Annotated[
-    bool, option("--explain", help="With --dry-run: show all reasons, not the first alone.")
+    bool, option("--explain", help="With --dry-run: show all reasons, not only the first.")
 ]
 SvgOption = Annotated[
     Path | None,
-    option("--svg", metavar="FILE", help="Draw a picture into this file; - is standard output."),
+    option("--svg", metavar="FILE", help="Write an SVG drawing; - is standard output."),
 ]
-MemoryArgument = Annotated[str, argument(metavar="ID", help="A memory's id or the start of it.")]
+MemoryArgument = Annotated[str, argument(metavar="ID", help="A memory's id or a prefix of it.")]
 
 ProjectOption = Annotated[
     list[str] | None, option("--project", "-p", help="Only this project: name, id or path.")
 ]
-AllOption = Annotated[bool, option("--all", "-a", help="All projects, not only this one and yours.")]
-SinceOption = Annotated[str, option("--since", help="Only what happened since: 2026-03-15, 7d, 3w, 6m.")]
-UntilOption = Annotated[
-    str, option("--until", help="Only what happened before this time, written like --since.")
+AllOption = Annotated[
+    bool, option("--all", "-a", help="Search all projects, not only this one and your own memories.")
 ]
-FromOption = Annotated[str, option("--since", help="Only since this time: 2026-03-15, 7d, yesterday.")]
+SinceOption = Annotated[str, option("--since", help="Only events since then: 2026-03-15, 7d, 3w, 6m.")]
+UntilOption = Annotated[str, option("--until", help="Only events before then, in the format of --since.")]
+FromOption = Annotated[str, option("--since", help="Only since then: 2026-03-15, 7d, yesterday.")]
 SourceOption = Annotated[
     list[str] | None, option("--source", "-s", help="Only memories of this source; repeatable.")
 ]

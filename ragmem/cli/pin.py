@@ -18,7 +18,7 @@ Examples:
 \b
 Exit codes:
   0  done
-  2  usage or configuration, no such id
+  2  usage or configuration, or no such id
   5  the store is busy
 """
 

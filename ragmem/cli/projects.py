@@ -21,7 +21,7 @@ Examples:
 \b
 Exit codes:
   0  done
-  1  there is no project, or nothing to be done
+  1  there is no project, or nothing to do
   2  usage or configuration, no such project
   3  failed
   4  a backend is missing
@@ -79,16 +79,16 @@ def show(as_json: JsonOption = False) -> int:
 def join(
     project: Annotated[
         str,
-        typer.Argument(metavar="PROJECT", help="The project, by name, id or folder, that becomes a part."),
+        typer.Argument(metavar="PROJECT", help="The project to merge: a name, id or folder."),
     ],
-    into: Annotated[str, typer.Argument(metavar="INTO", help="The project that stays.")],
+    into: Annotated[str, typer.Argument(metavar="INTO", help="The project to merge into.")],
     dry_run: DryRunOption = False,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> int:
-    """Move everything of a project into another one.
+    """Merge a project into another one.
 
-    The former id goes on leading there. `ragmem projects split INTO ID`, with the former id, takes it back.
+    The old id keeps working as an alias. `ragmem projects split INTO ID`, with the old id, undoes it.
     """
     from ragmem.services.projects.projects import join as join_projects
 
@@ -102,16 +102,16 @@ def split(
     project: ProjectArgument,
     what: Annotated[
         str,
-        typer.Argument(metavar="WHAT", help="A folder, a remote, or the id of a project that was joined."),
+        typer.Argument(metavar="WHAT", help="A folder, a remote, or the id of a joined project."),
     ],
     name: Annotated[str, typer.Option("--name", help="Name of the new project.")] = "",
     dry_run: DryRunOption = False,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> int:
-    """Take the memories of a folder, a remote or a joined project out into a project of their own.
+    """Split a folder, a remote or a joined project off into a new project.
 
-    The folder leads to the new project from then on, though its first commit is the other's.
+    From then on the folder belongs to the new project, although both share a first commit.
     """
     from ragmem.services.projects.projects import split as split_project
 
@@ -129,7 +129,7 @@ def rename(
     dry_run: DryRunOption = False,
     as_json: JsonOption = False,
 ) -> int:
-    """Give a project another name; its id and its memories stay as they are."""
+    """Rename a project; its id and its memories do not change."""
     from ragmem.services.projects.projects import rename as rename_project
 
     with open_memory(quiet=as_json) as memory:
@@ -139,12 +139,12 @@ def rename(
 
 @app.command()
 def move(
-    old: Annotated[str, typer.Argument(metavar="OLD", help="Where the folder was.")],
-    new: Annotated[str, typer.Argument(metavar="NEW", help="Where it lies now.")],
+    old: Annotated[str, typer.Argument(metavar="OLD", help="The old path of the folder.")],
+    new: Annotated[str, typer.Argument(metavar="NEW", help="The new path.")],
     dry_run: DryRunOption = False,
     as_json: JsonOption = False,
 ) -> int:
-    """Record that a folder without git was moved, so that its memories are found there."""
+    """Record that a folder without git has moved, so that its memories follow."""
     from ragmem.services.projects.projects import move as move_folder
 
     with open_memory(quiet=as_json) as memory:
@@ -155,20 +155,23 @@ def move(
 @app.command()
 def assign(
     identifiers: Annotated[
-        list[str] | None, typer.Argument(metavar="ID...", help="Memories, by the start of their ids.")
+        list[str] | None, typer.Argument(metavar="ID...", help="Memories, by id or prefix.")
     ] = None,
     project: Annotated[
         str, typer.Option("--to", metavar="PROJECT", help="A project, `user` or `unassigned`.")
     ] = "",
     named: Annotated[
         bool,
-        typer.Option("--named", help="All memories of sources with scope named, to what their texts name."),
+        typer.Option(
+            "--named",
+            help="Assign all memories of sources with scope named to the projects that their texts name.",
+        ),
     ] = False,
     dry_run: DryRunOption = False,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> int:
-    """Assign memories to a project, whatever their texts name."""
+    """Assign memories to a project, regardless of what their texts mention."""
     from ragmem.services.projects.projects import assign as assign_memories
     from ragmem.services.projects.projects import assign_named
 

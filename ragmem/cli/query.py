@@ -64,7 +64,7 @@ Exit codes:
   0  found
   1  nothing found
   2  usage or configuration
-  4  --expand or --answer without a language model, --careful without a reranker, or a model that fails
+  4  no language model for --expand or --answer, no reranker for --careful, or a model failed
   6  the store is damaged
 """
 
@@ -113,46 +113,45 @@ def query(
     until: UntilOption = "",
     every: AllOption = False,
     mode: Annotated[
-        ModeName | None, option("--mode", "-m", help="Let LightRAG retrieve in one of its own modes.")
+        ModeName | None, option("--mode", "-m", help="Retrieve with one of LightRAG's own modes.")
     ] = None,
     route: Annotated[
-        RouteName, option("--route", "-r", help="The sort of answer; auto prefers, a name leaves out.")
+        RouteName,
+        option("--route", "-r", help="The type of answer; auto ranks it first, a name excludes others."),
     ] = RouteName.AUTO,
     expand: Annotated[
-        bool, option("--expand", help="Ask with other words as well, from the language model.")
+        bool, option("--expand", help="Also search with rephrasings by the language model.")
     ] = False,
-    careful: Annotated[
-        bool, option("--careful", help="Let the reranker read what was found, which takes longer.")
-    ] = False,
+    careful: Annotated[bool, option("--careful", help="Rerank the results, which takes longer.")] = False,
     nearest: Annotated[
-        bool, option("--nearest", help="Show what is nearest, also where nothing answers.")
+        bool, option("--nearest", help="Show the nearest memories even if none answers.")
     ] = False,
     history: Annotated[
-        bool, option("--history", help="Show what is superseded as well, and by what.")
+        bool, option("--history", help="Also show superseded memories, and what superseded them.")
     ] = False,
-    all_tiers: Annotated[
-        bool, option("--all-tiers", help="Search the discarded texts as well, not only if need be.")
-    ] = False,
+    all_tiers: Annotated[bool, option("--all-tiers", help="Always search the discarded texts too.")] = False,
     all_branches: Annotated[
-        bool, option("--all-branches", help="Count what was made on unmerged branches like the rest.")
+        bool, option("--all-branches", help="Rank memories of unmerged branches like all others.")
     ] = False,
     session: SessionOption = "",
     explain: Annotated[bool, option("--explain", help="Show each term of each score.")] = False,
     as_json: JsonOption = False,
     as_lines: JsonLinesOption = False,
-    as_ids: Annotated[bool, option("--ids", help="Only the ids, one a line.")] = False,
-    as_context: Annotated[bool, option("--context", help="The block that an assistant reads.")] = False,
+    as_ids: Annotated[bool, option("--ids", help="Print only ids, one per line.")] = False,
+    as_context: Annotated[bool, option("--context", help="Print the block that an assistant reads.")] = False,
     budget: Annotated[
         int | None,
-        option("--budget", "-b", metavar="TOKENS", min=100, help="Tokens of --context, estimated."),
+        option("--budget", "-b", metavar="TOKENS", min=100, help="Size of --context in estimated tokens."),
     ] = None,
     max_chars: Annotated[
         int | None,
-        option("--max-chars", min=200, help="Characters of --context; 9000 unless there is a budget."),
+        option(
+            "--max-chars", min=200, help="Size of --context in characters; 9000 unless there is a budget."
+        ),
     ] = None,
     in_words: Annotated[
         bool,
-        option("--answer", help="Answer in words, by the language model; without one, when and how often."),
+        option("--answer", help="Answer in a sentence: by a language model, or by rule when and how often."),
     ] = False,
     quiet: QuietOption = False,
     sources_file: SourcesFileOption = None,

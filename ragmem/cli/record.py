@@ -35,18 +35,21 @@ def record(
     text: Annotated[
         str,
         typer.Argument(
-            metavar="[TEXT]", help="Its main field; - reads all fields as JSON from standard input."
+            metavar="[TEXT]", help="The main field; - reads all fields as JSON from standard input."
         ),
     ] = "",
     field: Annotated[
         list[str] | None,
         typer.Option(
-            "--field", "-f", metavar="NAME=VALUE", help="A field; repeatable, also for each of several texts."
+            "--field", "-f", metavar="NAME=VALUE", help="A field; repeatable, also for a list of texts."
         ),
     ] = None,
     tag: Annotated[list[str] | None, typer.Option("--tag", "-t", help="A tag; repeatable.")] = None,
     project: Annotated[
-        str, typer.Option("--project", "-p", help="The project it belongs to, or user; else the folder's.")
+        str,
+        typer.Option(
+            "--project", "-p", help="The project that it belongs to, or user; by default the folder's."
+        ),
     ] = "",
     spec: OwnSpecOption = "",
     at: EventTimeOption = "",
@@ -54,9 +57,9 @@ def record(
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> int:
-    """Store what a session learnt, as a record with fields.
+    """Store what a session learnt as a typed record.
 
-    A type's fields are in docs/records.md, and in the error for one that it does not have.
+    docs/records.md lists the fields of each type; so does the error for an unknown field.
     """
     from ragmem.api.memory import now
     from ragmem.services.ingestion.drafts import DraftOptions

@@ -30,7 +30,7 @@ Examples:
 Exit codes:
   0  the file is up to date
   1  --check: it is not
-  2  usage or configuration, broken marks
+  2  usage or configuration, or broken markers
   3  the file cannot be written
   6  the store is damaged
 """
@@ -43,7 +43,7 @@ def refresh(
         typer.Option(
             "--file",
             metavar="FILE",
-            help="This file, not Claude Code's memory of the project.",
+            help="Write this file instead of Claude Code's memory of the project.",
             dir_okay=False,
         ),
     ] = None,
@@ -52,11 +52,11 @@ def refresh(
         typer.Option(
             "--for",
             metavar="ASSISTANT",
-            help="The file that this assistant reads in the project: AGENTS.md, GEMINI.md, a rule of Cursor.",
+            help="Write the project file of this assistant: AGENTS.md, GEMINI.md, a Cursor rule.",
         ),
     ] = "",
     project: Annotated[
-        str, typer.Option("--project", "-p", help="This project, not the one here: name, id or path.")
+        str, typer.Option("--project", "-p", help="Another project than the current one: name, id or path.")
     ] = "",
     max_lines: Annotated[
         int,

@@ -24,10 +24,10 @@ Examples:
 \b
 Exit codes:
   0  restored
-  2  usage, or nobody agreed
-  3  the home cannot be written
+  2  usage, or not confirmed
+  3  the ragmem home cannot be written
   5  the store is busy
-  6  the backup is damaged, or a newer ragmem wrote it; nothing was changed
+  6  the backup is damaged or from a newer ragmem; nothing was changed
 """
 
 
@@ -35,14 +35,14 @@ Exit codes:
 def restore(
     file: Annotated[
         Path,
-        typer.Argument(metavar="FILE", help="A backup, a memory.db, or the folder that a restore has kept."),
+        typer.Argument(metavar="FILE", help="A backup, a memory.db, or a folder kept by an earlier restore."),
     ],
     yes: YesOption = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Verify the backup, change nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Verify the backup; change nothing.")] = False,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> int:
-    """Restore a backup; the former memory is kept."""
+    """Restore a backup; keep the data that it replaces."""
     from ragmem.api.memory import now
     from ragmem.services.transfer.restore import restore as restore_backup
 

@@ -43,10 +43,10 @@ Examples:
 
 \b
 Exit codes:
-  0  nothing is left; or the plan was shown
-  2  usage; more than half of all memories have PATTERN, without --allow-large
-  3  something is left, and is named
-  5  the store is busy: run it again
+  0  nothing is left, or the plan was shown
+  2  usage; PATTERN matches more than half of all memories, without --allow-large
+  3  something is left and is named
+  5  the store is busy: try again
 """
 
 
@@ -65,7 +65,8 @@ def scrub(
         typer.Option("--backups", help="What to do with backups that contain it."),
     ] = "rewrite",
     allow_large: Annotated[
-        bool, typer.Option("--allow-large", help="Allow a PATTERN that more than half of all memories have.")
+        bool,
+        typer.Option("--allow-large", help="Allow a PATTERN that matches more than half of all memories."),
     ] = False,
     force: Annotated[
         bool, typer.Option("--force", "-f", help="Allow a PATTERN of one to three characters.")
@@ -75,7 +76,7 @@ def scrub(
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> int:
-    """Remove secrets, or any text, from everything that is stored."""
+    """Remove secrets, or any other text, from all stored data."""
     from ragmem.services.scrub.scrub import is_large
     from ragmem.services.scrub.target import scrub_target
     from ragmem.services.sharing.review import own_shared

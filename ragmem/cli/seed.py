@@ -35,7 +35,7 @@ Examples:
 \b
 Exit codes:
   0  done
-  1  with --check: something would change; with --expect: something is not as expected
+  1  --check: something would change; --expect: an expectation does not hold
   2  usage or configuration
   3  some files could not be read or stored, or no model made the vectors
 """
@@ -54,16 +54,16 @@ def seed(
         bool, typer.Option("--check", help="Change nothing; exit 1 if anything would change.")
     ] = False,
     rebuild: Annotated[
-        bool, typer.Option("--rebuild", help="Read every file again; make all vectors and the graph anew.")
+        bool, typer.Option("--rebuild", help="Read every file again, and rebuild all vectors and the graph.")
     ] = False,
     no_llm: Annotated[
-        bool, typer.Option("--no-llm", help="Ask no language model now; a later seed asks what waits.")
+        bool, typer.Option("--no-llm", help="Do not call a language model now; a later seed does.")
     ] = False,
     no_wait: Annotated[
-        bool, typer.Option("--no-wait", help="End when full text finds everything: the vectors follow later.")
+        bool, typer.Option("--no-wait", help="Exit when everything is in full text; vectors follow later.")
     ] = False,
     background: Annotated[
-        bool, typer.Option("--background", help="As --no-wait, and another process makes the vectors.")
+        bool, typer.Option("--background", help="Like --no-wait, but make the vectors in the background.")
     ] = False,
     explain: ExplainOption = False,
     as_json: JsonOption = False,
@@ -71,20 +71,22 @@ def seed(
     sources_file: SourcesFileOption = None,
     expect: Annotated[
         Path | None,
-        typer.Option("--expect", metavar="FILE", help="Then compare the memory with what this file expects."),
+        typer.Option(
+            "--expect", metavar="FILE", help="Then compare the memory with the expectations in this file."
+        ),
     ] = None,
     junit: Annotated[
         Path | None,
-        typer.Option("--junit", metavar="FILE", help="With --expect: write the outcomes as JUnit XML."),
+        typer.Option("--junit", metavar="FILE", help="With --expect: write the results as JUnit XML."),
     ] = None,
     github: Annotated[
         bool, typer.Option("--github", help="With --expect: annotate the file in GitHub Actions.")
     ] = False,
     write_expect: Annotated[
-        bool, typer.Option("--write-expect", help="Write the file of --expect from what there is now.")
+        bool, typer.Option("--write-expect", help="Write the file of --expect from the current state.")
     ] = False,
 ) -> int:
-    """Bring the memory up to date with the sources on disk."""
+    """Index new and changed files of the configured sources."""
     from ragmem.cli import seed_expect
 
     options = seed_expect.ExpectOptions(expect, junit, github, write_expect).validate(

@@ -30,7 +30,7 @@ Examples:
 
 \b
 Exit codes:
-  0  ended by a signal
+  0  stopped by a signal
   1  nothing to uninstall
   2  usage or configuration
   3  the port is taken
@@ -41,7 +41,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     add_completion=False,
     pretty_exceptions_enable=False,
-    help="Answer over HTTP on this machine.",
+    help="Run the HTTP server on this machine.",
     epilog=EPILOG,
 )
 app.add_typer(serve_members.app, name="members")
@@ -77,13 +77,13 @@ def serve(
         bool,
         typer.Option(
             "--allow-remote",
-            help="Let other machines connect, where [serve] allow_remote says so as well.",
+            help="Let other machines connect; [serve] allow_remote must be set too.",
         ),
     ] = False,
     team: Annotated[
         bool,
         typer.Option(
-            "--team", help="Let members in, each with a role; needs PostgreSQL, and TLS for other machines."
+            "--team", help="Serve team members with roles; needs PostgreSQL, and TLS for other machines."
         ),
     ] = False,
     cert: Annotated[
@@ -93,34 +93,32 @@ def serve(
         str, typer.Option("--key", metavar="FILE", help="Its private key; else [serve] tls_key.")
     ] = "",
     open_browser: Annotated[
-        bool, typer.Option("--open", help="Open the page in the browser, signed in.")
+        bool, typer.Option("--open", help="Open the web page in the browser, signed in.")
     ] = False,
     print_token: Annotated[
-        bool, typer.Option("--print-token", help="Print the token that clients send, and exit.")
+        bool, typer.Option("--print-token", help="Print the token for clients, and exit.")
     ] = False,
     renew_token: Annotated[
         bool,
-        typer.Option("--new-token", help="Make and print another token in the place of this one, and exit."),
+        typer.Option("--new-token", help="Replace the token, print the new one, and exit."),
     ] = False,
     log_format: Annotated[
         LogFormat | None, typer.Option("--log-format", help="Form of the log; else [serve] log_format.")
     ] = None,
     log_level: Annotated[
         LogLevel | None,
-        typer.Option("--log-level", help="Lowest level to log; info: a line for each request."),
+        typer.Option("--log-level", help="Lowest level to log; info logs each request."),
     ] = None,
     install: Annotated[
-        bool, typer.Option("--install", help="Have the system start it at login, with these options.")
+        bool, typer.Option("--install", help="Start it at login, with these options.")
     ] = False,
-    uninstall: Annotated[
-        bool, typer.Option("--uninstall", help="Stop the system from starting it at login.")
-    ] = False,
+    uninstall: Annotated[bool, typer.Option("--uninstall", help="No longer start it at login.")] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only show what --install or --uninstall would do.")
     ] = False,
     quiet: QuietOption = False,
 ) -> int:
-    """Answer over HTTP on this machine."""
+    """Run the HTTP server on this machine."""
     if context.invoked_subcommand is not None:
         _refuse_options(context)
         return EXIT_OK

@@ -27,8 +27,8 @@ Examples:
 \b
 Exit codes:
   0  done
-  2  usage, a name that is there already, or one that is not
-  3  the file of the members cannot be written
+  2  usage, a name that exists already, or an unknown name
+  3  the members file cannot be written
 """
 
 app = command_group(
@@ -53,18 +53,18 @@ class Role(StrEnum):
 def add(
     name: _Name,
     role: Annotated[
-        Role, typer.Option("--role", help="reader asks; writer also stores; admin also runs gc and jobs.")
+        Role, typer.Option("--role", help="reader queries; writer also stores; admin also runs gc and jobs.")
     ],
     projects: Annotated[
         list[str] | None,
         typer.Option(
-            "--project", metavar="NAME", help="A project that the member may see; else all. Repeatable."
+            "--project", metavar="NAME", help="A project that the member may see; all by default. Repeatable."
         ),
     ] = None,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> int:
-    """Add a member, and print the token, which is shown only once."""
+    """Add a member, and print the token once."""
 
     def change(memory: "Ragmem", members: "Members") -> str:
         chosen = None
@@ -102,7 +102,7 @@ def list_(as_json: JsonOption = False) -> int:
 
 @app.command()
 def remove(name: _Name, quiet: QuietOption = False) -> int:
-    """Remove a member, whose token opens nothing from now on; memories stay."""
+    """Remove a member and revoke the token; memories stay."""
     _changed("remove", name, lambda _, members: members.remove(name), quiet=quiet)
     if not quiet:
         say(f"removed {name}; memories of this member stay")
@@ -111,7 +111,7 @@ def remove(name: _Name, quiet: QuietOption = False) -> int:
 
 @app.command()
 def rotate(name: _Name, as_json: JsonOption = False, quiet: QuietOption = False) -> int:
-    """Replace the token of a member, and print the new one, which is shown only once."""
+    """Replace the token of a member, and print the new one once."""
     token = _changed("rotate", name, lambda _, members: members.rotate(name), quiet=quiet)
     return _say_token(name, token, as_json=as_json, quiet=quiet)
 

@@ -52,10 +52,10 @@ Examples:
 
 \b
 Exit codes:
-  0  done, or there was nothing to do
-  1  nothing was done: you said no, or there was no terminal to ask at and no --yes
+  0  done, or nothing to do
+  1  nothing was done: you declined, or there was no terminal and no --yes
   2  usage
-  3  something failed, which is named; the rest is done
+  3  something failed and is named; the rest is done
 """
 
 MOST_DESCRIBED = 60
@@ -73,13 +73,13 @@ SEED_SESSIONS = "ragmem seed --source transcripts"
 def setup(
     assistants: AssistantsArgument = None,
     no_connect: Annotated[
-        bool, typer.Option("--no-connect", help="Leave the settings of assistants alone.")
+        bool, typer.Option("--no-connect", help="Do not change the settings of assistants.")
     ] = False,
     no_transcripts: Annotated[
-        bool, typer.Option("--no-transcripts", help="Read files alone, no sessions of assistants.")
+        bool, typer.Option("--no-transcripts", help="Read only files, not the sessions of assistants.")
     ] = False,
     no_completions: Annotated[
-        bool, typer.Option("--no-completions", help="Install no completion for your shell.")
+        bool, typer.Option("--no-completions", help="Do not install shell completion.")
     ] = False,
     dry_run: DryRunOption = False,
     yes: YesOption = False,
@@ -87,8 +87,8 @@ def setup(
 ) -> int:
     """Fill the memory and connect the assistants of this machine.
 
-    Shows what it found and what it would do, and asks once. Interrupt it at any point: the same command goes
-    on. ASSISTANT names those to connect; without one, all that are on this machine.
+    Shows what it found and what it would do, and asks once. You can interrupt it at any point: run it again
+    to continue. ASSISTANT names the ones to connect; the default is all that are on this machine.
     """
     from ragmem.cli.connections import connect_context
 

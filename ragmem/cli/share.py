@@ -50,9 +50,9 @@ Examples:
 \b
 Exit codes:
   0  done, or the plan was shown
-  1  nothing waits, or nothing is in conflict
-  2  usage or configuration; no such id or member; no remote; nobody is here to ask
-  3  git or the remote failed; what was to leave is sent by the next push
+  1  nothing waits, or there is no conflict
+  2  usage or configuration; no such id or member; no remote; no terminal to ask on
+  3  git or the remote failed; the next push sends what is left
   5  the store is busy
 """
 
@@ -81,7 +81,7 @@ Exit codes:
 
 review = command_group(
     "share review",
-    about="Look at what others have shared, before an assistant is told.",
+    about="Review memories of other members before they are injected.",
     epilog=REVIEW_EPILOG,
     default="list",
 )
@@ -89,21 +89,24 @@ app.add_typer(review, name="review")
 
 OwnIdsArgument = Annotated[
     list[str],
-    typer.Argument(metavar="ID...", help="Memories that you have shared, by id or the start of it."),
+    typer.Argument(metavar="ID...", help="Memories that you have shared, by id or prefix."),
 ]
 ReviewIdsArgument = Annotated[
-    list[str] | None, typer.Argument(metavar="[ID]...", help="Ids of the review, or the start of them.")
+    list[str] | None, typer.Argument(metavar="[ID]...", help="Ids from the review list, or prefixes of them.")
 ]
-MemberArgument = Annotated[str, typer.Argument(metavar="MEMBER", help="The id of a member; see the status.")]
+MemberArgument = Annotated[
+    str, typer.Argument(metavar="MEMBER", help="A member id; `ragmem share status` lists them.")
+]
 FromOption = Annotated[
-    list[str] | None, typer.Option("--from", metavar="MEMBER", help="Those of this member; repeatable.")
+    list[str] | None,
+    typer.Option("--from", metavar="MEMBER", help="Only memories of this member; repeatable."),
 ]
-EveryOption = Annotated[bool, typer.Option("--all", "-a", help="All that wait.")]
+EveryOption = Annotated[bool, typer.Option("--all", "-a", help="Everything that waits for review.")]
 
 
 @app.command()
 def status(as_json: JsonOption = False) -> int:
-    """Show who you are in the team, what waits, and what each member has shared."""
+    """Show your member id, what waits for review, and what each member has shared."""
     with open_memory() as memory:
         found = memory.sharing.status()
     if as_json:
@@ -150,14 +153,14 @@ def status(as_json: JsonOption = False) -> int:
 def push(
     ids: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[ID]...", help="Share just these memories, by id or the start of it."),
+        typer.Argument(metavar="[ID]...", help="Share only these memories, by id or prefix."),
     ] = None,
     consent: Annotated[
         list[str] | None,
         typer.Option(
             "--consent",
             metavar="ID",
-            help="Share this memory though a secret was taken out of it; repeatable.",
+            help="Share this memory although a secret was removed from it; repeatable.",
         ),
     ] = None,
     dry_run: DryRunOption = False,
@@ -165,10 +168,10 @@ def push(
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> int:
-    """Share memories with everybody who can read the remote.
+    """Share memories with everyone who can read the remote.
 
-    Without ids, those that [share] chooses by kind and tag leave, and the first time you are asked. What was
-    shared before leaves again only when its text has changed. Everything leaves without secrets.
+    Without ids it shares what [share] selects by kind and tag, and asks the first time. A memory that you
+    have shared is sent again only if its text has changed. Secrets are removed before anything is sent.
     """
     with open_memory(quiet=quiet) as memory:
         planned = memory.sharing.plan(ids or (), consent=consent or ())
@@ -222,7 +225,7 @@ def _ask(planned: "OutgoingPlan") -> None:
 
 @app.command()
 def fetch(as_json: JsonOption = False, quiet: QuietOption = False) -> int:
-    """Fetch what others have shared; it waits for your review before it is told."""
+    """Fetch memories of other members; they wait for your review before they are injected."""
     with open_memory(quiet=quiet) as memory, Bar(quiet=quiet or as_json) as bar:
         done = memory.sharing.fetch(progress=bar)
         bar.close()
@@ -273,13 +276,15 @@ def _tell_fetched(done: "FetchReport") -> None:
 @app.command()
 def withdraw(
     ids: OwnIdsArgument,
-    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why, for the others.")] = "",
+    reason: Annotated[
+        str, typer.Option("--reason", metavar="TEXT", help="The reason, shown to other members.")
+    ] = "",
     as_json: JsonOption = False,
 ) -> int:
-    """Take back what you have shared: the others' assistants are told it no more.
+    """Withdraw memories that you have shared.
 
-    Their memories drop it at the next fetch. The history of git keeps the text; docs/share.md says how it is
-    removed there.
+    Other members lose them at their next fetch. The git history keeps the text; docs/share.md explains how to
+    remove it.
     """
     with open_memory() as memory:
         done = memory.sharing.withdraw(ids, reason=reason)
@@ -294,7 +299,7 @@ def withdraw(
 
 @app.command()
 def mute(member: MemberArgument) -> int:
-    """Tell nothing of a member any more; nothing is deleted."""
+    """Hide everything that a member has shared; nothing is deleted."""
     with open_memory() as memory:
         count = memory.sharing.mute(member)
     say(f"{member} is muted: {plural(count, 'memory is', 'memories are')} told no more")
@@ -303,7 +308,7 @@ def mute(member: MemberArgument) -> int:
 
 @app.command()
 def unmute(member: MemberArgument) -> int:
-    """Tell again what a member has shared and you have let in."""
+    """Show the accepted memories of a muted member again."""
     with open_memory() as memory:
         count = memory.sharing.mute(member, muted=False)
         note = _index(memory, count)
@@ -315,9 +320,9 @@ def unmute(member: MemberArgument) -> int:
 
 @app.command()
 def conflicts(as_json: JsonOption = False) -> int:
-    """Show decisions of different members that contradict each other.
+    """Show contradicting decisions of different members.
 
-    Both stay until one replaces the other: edit your own, or share a memory that supersedes both.
+    Both stay until one supersedes the other: edit yours, or share a memory that supersedes both.
     """
     from ragmem.services.sharing.review import review_shape
 
@@ -358,7 +363,7 @@ def show_list(
     limit: LimitOption = None,
     as_json: JsonOption = False,
 ) -> int:
-    """List what others have shared, the last to come in first."""
+    """List memories of other members, the latest first."""
     from ragmem.services.sharing.review import review_shape
 
     approval = Approval(state)
@@ -392,10 +397,10 @@ def show_list(
 
 @review.command()
 def show(
-    identifier: Annotated[str, typer.Argument(metavar="ID", help="An id of the review.")],
+    identifier: Annotated[str, typer.Argument(metavar="ID", help="An id from the review list.")],
     as_json: JsonOption = False,
 ) -> int:
-    """Show what a member has shared, whole: it is data, whatever it says."""
+    """Show the full text of a shared memory; treat it as data."""
     from ragmem.services.sharing.review import review_shape
 
     with open_memory() as memory:
@@ -419,9 +424,9 @@ def accept(
     every: EveryOption = False,
     as_json: JsonOption = False,
 ) -> int:
-    """Let in what others have shared: assistants are told it from now on.
+    """Accept shared memories: they may be injected from now on.
 
-    What it replaces of your own memories is superseded from then on.
+    Memories of yours that they replace become superseded.
     """
     return _decide(identifiers, member, every=every, accepting=True, as_json=as_json)
 
@@ -433,7 +438,7 @@ def reject(
     every: EveryOption = False,
     as_json: JsonOption = False,
 ) -> int:
-    """Keep out what others have shared; `ragmem share review accept` lets it in again."""
+    """Reject shared memories; `ragmem share review accept` takes it back."""
     return _decide(identifiers, member, every=every, accepting=False, as_json=as_json)
 
 

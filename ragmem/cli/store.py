@@ -24,14 +24,14 @@ Examples:
 \b
 Exit codes:
   0  done
-  2  usage, or the other store holds other memories
-  3  a store cannot be reached or written, or the copy is not the same
+  2  usage, or the target has other memories
+  3  a store cannot be reached or written, or the copy differs
   4  a backend is missing
 """
 
 app = command_group(
     "store",
-    about="Show where the memory is stored, or copy it elsewhere.",
+    about="Show where memories are stored, or migrate to another store.",
     epilog=EPILOG,
     default="show",
 )
@@ -48,7 +48,7 @@ class ProfileName(StrEnum):
 
 @app.command()
 def show(as_json: JsonOption = False) -> int:
-    """Show the profile, the place and how much there is."""
+    """Show the profile, the location and the counts."""
     from ragmem.storage.maintenance.catalog_export import Contents
 
     with open_memory() as memory:
@@ -86,15 +86,15 @@ def migrate(
     url: Annotated[
         str, typer.Option("--url", help="Address of the PostgreSQL database; else store.url.")
     ] = "",
-    merge: Annotated[bool, typer.Option("--merge", help="Add to a store that holds other memories.")] = False,
+    merge: Annotated[bool, typer.Option("--merge", help="Add to a store that has other memories.")] = False,
     dry_run: DryRunOption = False,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> int:
-    """Copy the whole memory to another store and verify it there.
+    """Copy all memories to another store, and verify the copy.
 
-    The present store is only read. A copy that was interrupted goes on when it is run again. Storages of the
-    profile custom are those of [store] in config.toml.
+    Only reads the current store. Run it again to continue an interrupted copy. The profile custom uses the
+    storages of [store] in config.toml.
     """
     from ragmem.api.memory import now
     from ragmem.services.transfer.transfer import End, ReusingModels, plan, transfer

@@ -17,15 +17,15 @@ Examples:
 
 \b
 Exit codes:
-  0  it runs; after `stop`: it does not
+  0  it runs; `stop`: it has stopped
   1  it does not run
   2  usage
-  3  it does not end
+  3  it does not stop
 """
 
 app = command_group(
     "warm",
-    about="Show or stop the process that answers hooks.",
+    about="Show or stop the background process that answers hooks.",
     epilog=EPILOG,
     default="status",
 )
@@ -33,7 +33,7 @@ app = command_group(
 
 @app.command()
 def status(as_json: JsonOption = False) -> int:
-    """Show whether it runs, and what it holds."""
+    """Show whether it runs, and what it has loaded."""
     from ragmem.services.doctor.warm_process import find_warm_process
 
     with open_memory() as memory:
@@ -47,7 +47,7 @@ def status(as_json: JsonOption = False) -> int:
 
 @app.command()
 def stop() -> int:
-    """Stop it after the answers in progress."""
+    """Stop it after the requests in progress."""
     from ragmem import client
     from ragmem.client import runtime
 

@@ -55,7 +55,7 @@ def put(data: "str | os.PathLike[str]", event: "Mapping[str, Any]") -> None:
     """Store an event; once this returns, it survives a killed process and a power cut.
 
     An event that equals a waiting one is dropped: the transcript is read after this call in any case.
-    Raises OSError if the home cannot be written, ValueError for an event that is too large.
+    Raises OSError if the ragmem home cannot be written, ValueError for an event that is too large.
     """
     kept = {name: value for name, value in event.items() if value}
     whole = json_text.write(kept).encode("utf-8", "replace") + b"\n"

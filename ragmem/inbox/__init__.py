@@ -235,7 +235,7 @@ def seal(
 
 
 def keep(data: "str | os.PathLike[str]", sealed: SealedWrite) -> Receipt:
-    """Make a write durable; raises StorageError if the home cannot be written or synced."""
+    """Make a write durable; raises StorageError if the ragmem home cannot be written or synced."""
     folder, name = inbox_folder(data), f"{sealed.name}{SUFFIX}"
     try:
         new = make_durable(folder, name, sealed.whole, sealed.at_ns)

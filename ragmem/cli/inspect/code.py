@@ -41,7 +41,7 @@ def code(
     limit: LimitOption = None,
     as_json: JsonOption = False,
 ) -> int:
-    """Show the code: languages and most used files, a folder's files, or a file's symbols."""
+    """Show the code graph: languages and most used files, a folder's files, or a file's symbols."""
     with open_memory() as memory:
         shape = memory.code.map(symbol, project=project)
     if as_json:

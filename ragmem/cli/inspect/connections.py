@@ -26,14 +26,16 @@ DEFAULT_LIMIT = 20
 def connections(
     identifier: Annotated[
         str,
-        typer.Argument(metavar="[ID]", help="A memory's id or the start of it; without, the most connected."),
+        typer.Argument(
+            metavar="[ID]", help="A memory's id or a prefix of it; without one, the most connected memories."
+        ),
     ] = "",
     project: ProjectOption = None,
     every: AllOption = False,
     limit: LimitOption = None,
     as_json: JsonOption = False,
 ) -> int:
-    """Show what a memory is connected with, strongest first; without an id the most connected memories.
+    """Show the connections of a memory, strongest first; without an id, the most connected memories.
 
     Exit code 1 if there is no connection.
     """
@@ -112,7 +114,7 @@ def history(
     identifier: MemoryArgument,
     as_json: JsonOption = False,
 ) -> int:
-    """Show what happened to a memory, oldest first; also of an archived one."""
+    """Show the history of a memory, oldest first, also of an archived one."""
     from ragmem.services.reporting.memory_history import find_memory, list_events
 
     with open_memory() as memory:

@@ -27,9 +27,9 @@ def explore(
         ThemeName, typer.Option("--theme", help="The colours; t changes them.")
     ] = ThemeName.AUTO,
 ) -> int:
-    """Explore the memory in the terminal by keyboard or mouse; ? shows the keys.
+    """Browse memories in the terminal by keyboard or mouse; ? shows the keys.
 
-    It needs a terminal and Textual. Every view is a command as well, with --json.
+    It needs a terminal and Textual. Each view is also available as a command with --json.
     """
     if not _on_terminal():
         raise UsageError(

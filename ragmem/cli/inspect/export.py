@@ -28,17 +28,17 @@ class ExportForm(StrEnum):
 
 def graph(
     export: Annotated[
-        ExportForm | None, typer.Option("--export", "-e", help="Write the graph itself, for another program.")
+        ExportForm | None, typer.Option("--export", "-e", help="Export the graph in this format.")
     ] = None,
     around: Annotated[
-        str, typer.Option("--around", metavar="NAME", help="Export what is around this entity.")
+        str, typer.Option("--around", metavar="NAME", help="Export only the neighbourhood of this entity.")
     ] = "",
     depth: Annotated[
         int | None, typer.Option("--depth", min=1, max=10, help="Number of steps around it; 2 by default.")
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", metavar="FILE", help="Export into a new file.", dir_okay=False),
+        typer.Option("--out", "-o", metavar="FILE", help="Write the export to a new file.", dir_okay=False),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace that file.")] = False,
     project: ProjectOption = None,
@@ -48,7 +48,7 @@ def graph(
 ) -> int:
     """Show the most connected entities, or export the graph as GraphML, node-link JSON or Mermaid.
 
-    An export has all entities, of a Mermaid diagram the 60 most connected, unless --limit says how many.
+    An export has all entities, a Mermaid diagram the 60 most connected, unless you give --limit.
     """
     from ragmem.services.graph.shapes import top_shape
 

@@ -35,7 +35,7 @@ WIDTH = 110
 """Characters of a line of names."""
 
 EntityArgument = Annotated[
-    str, typer.Argument(metavar="NAME", help="An entity's name, in any case, or the start of it.")
+    str, typer.Argument(metavar="NAME", help="An entity's name or a prefix of it, in any case.")
 ]
 
 
@@ -46,7 +46,7 @@ def entity(
     limit: LimitOption = None,
     as_json: JsonOption = False,
 ) -> int:
-    """Show an entity: its type, what is said of it and in which memories, and its neighbours."""
+    """Show an entity: its type, its mentions in memories, and its neighbours."""
     from ragmem.services.graph.shapes import entity_shape
 
     with open_memory() as memory:
@@ -101,16 +101,17 @@ def entity(
 
 
 def path(
-    start: Annotated[str, typer.Argument(metavar="FROM", help="The entity to begin with.")],
-    goal: Annotated[str, typer.Argument(metavar="TO", help="The entity to end with.")],
+    start: Annotated[str, typer.Argument(metavar="FROM", help="The first entity.")],
+    goal: Annotated[str, typer.Argument(metavar="TO", help="The last entity.")],
     project: ProjectOption = None,
     every: AllOption = False,
     limit: LimitOption = None,
     as_json: JsonOption = False,
 ) -> int:
-    """Show how two entities are connected: the most specific paths, each step with its evidence.
+    """Show how two entities are connected: the most specific paths, with evidence for each step.
 
-    A path over an entity that is connected with everything loses against one over rare entities. Exit code 1
+    Paths through rare entities rank above paths through entities that are connected with everything. Exit
+    code 1
     if there is none.
     """
     from ragmem.services.graph.shapes import path_shape
@@ -158,9 +159,9 @@ def communities(
     limit: LimitOption = None,
     as_json: JsonOption = False,
 ) -> int:
-    """Show groups of entities that belong together, the largest first, with memories that tell of them.
+    """Show communities of entities, the largest first, with memories that mention them.
 
-    Cohesion is the share of their relations, by weight, that stays within the group.
+    Cohesion is the share of relations, by weight, that stays within the community.
     """
     from ragmem.services.graph.shapes import communities_shape
 
@@ -203,9 +204,9 @@ def timeline(
     limit: LimitOption = None,
     as_json: JsonOption = False,
 ) -> int:
-    """Show when an entity was mentioned, in the order of the events, with each sentence.
+    """Show the mentions of an entity by date, each with its sentence.
 
-    Shows the latest --limit (50) mentions. Exit code 1 if there is none since then.
+    Shows the latest --limit (50) mentions. Exit code 1 if there is none.
     """
     from ragmem.api.memory import now
     from ragmem.services.graph.shapes import timeline_shape
@@ -261,14 +262,14 @@ _DEFAULT_LIMIT = 20
 
 def entities(
     name: Annotated[
-        str, typer.Argument(metavar="[PREFIX]", help="Prefix of the names, in any case; without it, all.")
+        str, typer.Argument(metavar="[PREFIX]", help="Prefix of the names, in any case; all by default.")
     ] = "",
     project: ProjectOption = None,
     every: AllOption = False,
     limit: LimitOption = None,
     as_json: JsonOption = False,
 ) -> int:
-    """List entities by a prefix of their names, most connected first; `inspect entity` shows one.
+    """List entities by name prefix, most connected first; `inspect entity` shows one.
 
     Exit code 1 if no name matches.
     """

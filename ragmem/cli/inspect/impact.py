@@ -21,7 +21,7 @@ FIELDS = 500
 
 SymbolArgument = Annotated[
     str,
-    typer.Argument(metavar="SYMBOL", help="A symbol's name or a file's path, or the end of either."),
+    typer.Argument(metavar="SYMBOL", help="A symbol's name, a file's path, or the end of either."),
 ]
 CodeProjectOption = Annotated[
     str, typer.Option("--project", "-p", help="The code of this project: name, id or path.")
@@ -37,7 +37,7 @@ def impact(
     limit: LimitOption = None,
     svg: SvgOption = None,
     force: ForceOption = False,
-    mermaid: Annotated[bool, typer.Option("--mermaid", help="A Mermaid flowchart.")] = False,
+    mermaid: Annotated[bool, typer.Option("--mermaid", help="Print a Mermaid flowchart.")] = False,
     as_json: JsonOption = False,
 ) -> int:
     """Show what calls, imports or inherits a symbol or file, with its tests and memories."""

@@ -29,26 +29,25 @@ MOST_QUESTION = 56
 def injections(
     session: Annotated[
         str,
-        typer.Option(
-            "--session", metavar="ID", help="Only injections into this session: its id or the start."
-        ),
+        typer.Option("--session", metavar="ID", help="Only injections into this session, by id or prefix."),
     ] = "",
     memory: Annotated[
         str,
         typer.Option("--memory", metavar="ID", help="Only injections of this memory, each with its reason."),
     ] = "",
-    since: Annotated[
-        str, typer.Option("--since", help="Only since this time: 2026-03-15, 7d, yesterday.")
-    ] = "",
+    since: Annotated[str, typer.Option("--since", help="Only since then: 2026-03-15, 7d, yesterday.")] = "",
     by_moment: Annotated[
         bool,
-        typer.Option("--by-moment", help="How often each moment spoke, was of use, and was silent, and why."),
+        typer.Option(
+            "--by-moment",
+            help="Show for each event how often it injected something, and how often that was used.",
+        ),
     ] = False,
     limit: LimitOption = None,
     as_json: JsonOption = False,
     as_lines: JsonLinesOption = False,
 ) -> int:
-    """Show what assistants were given, when and why, latest first."""
+    """Show what was injected into sessions, when and why, latest first."""
     from ragmem.api.memory import now
     from ragmem.services.context.injection_list import injection_shape
     from ragmem.services.processes.dates import parse_moment

@@ -53,7 +53,7 @@ Examples:
 \b
 Exit codes:
   0  shown
-  1  no path connects the two, nothing was said since then, nothing is like that
+  1  nothing found: no path, no mention, no match
   2  no such id or entity
 """
 
@@ -61,14 +61,14 @@ app = typer.Typer(
     rich_markup_mode=None,
     add_completion=False,
     pretty_exceptions_enable=False,
-    help="Inspect the memory: numbers, memories, entities, settings.",
+    help="Explore memories, graph, code, settings and costs.",
     epilog=EPILOG,
 )
 
 
 @app.callback(invoke_without_command=True)
 def inspect(context: typer.Context, as_json: JsonOption = False) -> int:
-    """Inspect the memory: numbers, memories, entities, settings.
+    """Explore memories, graph, code, settings and costs.
 
     Without a command, on a terminal, it opens the explorer where Textual is installed; else it shows the
     numbers.
@@ -137,7 +137,7 @@ def memory(
     identifier: MemoryArgument,
     as_json: JsonOption = False,
 ) -> int:
-    """Show one memory whole: where it comes from, how it was judged, its life, code, chunks and text."""
+    """Show everything about one memory: origin, classification, lifecycle, code, chunks and text."""
     from ragmem.api.home import now
     from ragmem.services.code.links import code_of
     from ragmem.services.code.shapes import links_shape
@@ -231,7 +231,7 @@ for view in (
 
 @app.command()
 def config(as_json: JsonOption = False, sources_file: SourcesFileOption = None) -> int:
-    """Show each setting with the place that set it."""
+    """Show each setting and where its value comes from."""
     with open_memory(sources_file=sources_file) as memory:
         rows = [
             (key, mask_secrets(value, redactor=memory.redactor), origin)
@@ -254,13 +254,13 @@ def config(as_json: JsonOption = False, sources_file: SourcesFileOption = None) 
 @app.command()
 def usage(
     by: Annotated[
-        Literal["day", "model", "purpose"], typer.Option("--by", help="What a row stands for.")
+        Literal["day", "model", "purpose"], typer.Option("--by", help="Group the rows by this.")
     ] = "day",
     since: FromOption = "",
     limit: LimitOption = None,
     as_json: JsonOption = False,
 ) -> int:
-    """Show the requests to providers, what they cost, and what today's caps leave."""
+    """Show requests to providers, their cost, and what is left of today's caps."""
     from ragmem.cli.inspect.usage import show_usage
 
     return show_usage(by=by, since=since, limit=limit, as_json=as_json)
@@ -268,7 +268,7 @@ def usage(
 
 @app.command()
 def log(limit: LimitOption = None, as_json: JsonOption = False) -> int:
-    """Show what was done to the memory, latest first."""
+    """Show the log of operations, latest first."""
     with open_memory() as memory:
         memory.require()
         entries = memory.catalog.log.entries(limit=limit or 20)
@@ -297,7 +297,7 @@ def log(limit: LimitOption = None, as_json: JsonOption = False) -> int:
 
 @app.command()
 def runs(limit: LimitOption = None, as_json: JsonOption = False) -> int:
-    """Show the runs that stored memories, latest first; `forget --ingest RUN` takes one out."""
+    """List the runs that stored memories, latest first; `forget --ingest RUN` removes one."""
     with open_memory() as memory:
         memory.require()
         found = memory.catalog.storing_runs.latest(limit or 20)

@@ -40,7 +40,7 @@ def lifecycle(
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> int:
-    """Show the states and connections of memories, what was archived and why, and what is next."""
+    """Show states and connections of memories, what was archived and why, and what is due next."""
     if as_json and svg is not None:
         raise UsageError("--json and --svg exclude each other", hint="give one of them")
     check_target(svg, force=force)

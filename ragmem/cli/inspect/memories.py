@@ -44,7 +44,7 @@ class OrderName(StrEnum):
 
 def memories(
     title: Annotated[
-        str, typer.Argument(metavar="[TEXT]", help="Only memories whose title has this, in any case.")
+        str, typer.Argument(metavar="[TEXT]", help="Only memories whose title contains this, in any case.")
     ] = "",
     kind: Annotated[
         list[Kind] | None, typer.Option("--kind", "-k", help="Only of this kind; repeatable.")
@@ -66,7 +66,7 @@ def memories(
     limit: LimitOption = None,
     as_json: JsonOption = False,
 ) -> int:
-    """List memories by their properties, latest first; `query` finds them by their content.
+    """List memories by their properties, latest first; `query` searches their content.
 
     Exit code 1 if none matches.
     """

@@ -22,17 +22,16 @@ def merges(
     ] = "",
     project: ProjectOption = None,
     undo: Annotated[
-        str, typer.Option("--undo", metavar="KEY", help="Give the name its own node back, for good.")
+        str,
+        typer.Option("--undo", metavar="KEY", help="Permanently split the name off into a node of its own."),
     ] = "",
-    redo: Annotated[
-        str, typer.Option("--redo", metavar="KEY", help="Allow a merge again that was undone.")
-    ] = "",
-    undone: Annotated[bool, typer.Option("--undone", help="Show what was undone.")] = False,
+    redo: Annotated[str, typer.Option("--redo", metavar="KEY", help="Allow an undone merge again.")] = "",
+    undone: Annotated[bool, typer.Option("--undone", help="Show undone merges.")] = False,
     dry_run: DryRunOption = False,
     limit: LimitOption = None,
     as_json: JsonOption = False,
 ) -> int:
-    """Show which names became one entity, by which rule and by which sentence; undo it."""
+    """Show which names were merged into one entity, by which rule and sentence; undo a merge."""
     from ragmem.services.entities.merges import merge_shape
     from ragmem.services.entities.merges import merges as read
 

@@ -54,17 +54,17 @@ LatencyOption = Annotated[
     bool, typer.Option("--latency", help=f"Also measure {QUESTIONS} questions, which loads the model.")
 ]
 PrivateOption = Annotated[
-    bool, typer.Option("--private", help="Counts only: without titles and names of projects and entities.")
+    bool, typer.Option("--private", help="Only counts, without titles and names of projects and entities.")
 ]
 AtOption = Annotated[
-    str, typer.Option("--at", help="Count ages from this moment, not from now: 2026-03-15, 7d, yesterday.")
+    str, typer.Option("--at", help="Compute ages at this time instead of now: 2026-03-15, 7d, yesterday.")
 ]
 
 
 def plots(
     names: Annotated[
         list[PlotName] | None,
-        typer.Argument(metavar="[NAME]...", help="Only these; all but latency unless given."),
+        typer.Argument(metavar="[NAME]...", help="Only these plots; by default all but latency."),
     ] = None,
     project: ProjectOption = None,
     every: AllOption = False,
@@ -73,7 +73,7 @@ def plots(
     at: AtOption = "",
     as_json: JsonOption = False,
 ) -> int:
-    """Draw decay, ages, tiers, degrees, connections, states and more in the terminal."""
+    """Draw plots of decay, ages, tiers, degrees, connections, states and more."""
     from ragmem.charts.numbers import plot_shape
 
     moment = reference_moment(at)

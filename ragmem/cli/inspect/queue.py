@@ -19,7 +19,7 @@ DEFAULT_LIMIT = 20
 
 
 def queue(limit: LimitOption = None, as_json: JsonOption = False) -> int:
-    """Show what waits: texts handed in, events of hooks, memories without vectors; and what was set aside."""
+    """Show what is queued: buffered texts, hook events, memories without vectors, and rejected files."""
     from ragmem.services.reporting.queue_list import queue as read
     from ragmem.services.reporting.queue_list import queue_shape
 

@@ -24,7 +24,7 @@ def records(
     limit: LimitOption = None,
     as_json: JsonOption = False,
 ) -> int:
-    """Show what sessions recorded, newest first; `query --type` finds it by a question."""
+    """List typed records, newest first; `query --type` searches them."""
     from ragmem.api.memory import now
     from ragmem.services.processes.dates import parse_moment
     from ragmem.services.records.records import record_shape

@@ -42,7 +42,7 @@ def report(
         Path | None,
         typer.Option("--svg", metavar="FOLDER", help="Write each plot as an SVG file into this folder."),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", "-f", help="Replace files that are there.")] = False,
+    force: Annotated[bool, typer.Option("--force", "-f", help="Overwrite existing files.")] = False,
     show: Annotated[bool, typer.Option("--open", help="Open the HTML file in the browser.")] = False,
     project: ProjectOption = None,
     every: AllOption = False,
@@ -51,7 +51,7 @@ def report(
     at: AtOption = "",
     as_json: JsonOption = False,
 ) -> int:
-    """Write a report with plots as an HTML file that one can send, as SVG files, or into the terminal."""
+    """Write a report with plots to one HTML file, to SVG files, or to the terminal."""
     given = [name for name, value in (("--html", html), ("--svg", svg), ("--json", as_json)) if value]
     if len(given) > 1:
         raise UsageError(f"{given[0]} and {given[1]} exclude each other", hint="give one of them")

@@ -9,7 +9,7 @@ from ragmem.errors import EXIT_OK
 
 
 def sources(as_json: JsonOption = False, sources_file: SourcesFileOption = None) -> int:
-    """Show the configured sources with their globs, and what of them is stored."""
+    """Show the configured sources, their globs, and how much of each is stored."""
     from ragmem.services.seeding.files import files_of
     from ragmem.storage.memories.memory_list import Filter, cross_count
 

@@ -17,7 +17,7 @@ KEPT_DAYS = 30
 
 
 def transcripts(limit: LimitOption = None, as_json: JsonOption = False) -> int:
-    """Show how far the transcripts of assistants were read, the last one first, and what waits."""
+    """Show how far each transcript was read, the latest first, and what is still unread."""
     from ragmem.services.reporting.transcript_list import transcript_states
 
     with open_memory() as memory:

@@ -23,9 +23,9 @@ Examples:
 
 \b
 Exit codes:
-  0  written, or sound
+  0  written, or verified
   2  usage, or the file exists
-  3  a wheel is not available, or the bundle is not what was written
+  3  a wheel is not available, or the bundle is damaged
   4  pip is missing
 """
 
@@ -36,29 +36,29 @@ def bundle(
     ],
     with_models: Annotated[
         list[str] | None,
-        typer.Option("--with", metavar="MODEL", help="Also this model: a name, or its folder; repeatable."),
+        typer.Option("--with", metavar="MODEL", help="Add this model: a name or a folder; repeatable."),
     ] = None,
-    extras: Annotated[str, typer.Option("--extras", help="Also what these extras need: onnx,serve.")] = "",
-    no_wheels: Annotated[bool, typer.Option("--no-wheels", help="Models and configuration alone.")] = False,
+    extras: Annotated[str, typer.Option("--extras", help="Add what these extras need: onnx,serve.")] = "",
+    no_wheels: Annotated[bool, typer.Option("--no-wheels", help="Only models and configuration.")] = False,
     wheels: Annotated[
         Path | None,
         typer.Option(
             "--wheels",
             metavar="DIR",
-            help="Take the wheels from this folder, without any network.",
+            help="Take the wheels from this folder, without network access.",
             exists=True,
             file_okay=False,
         ),
     ] = None,
     platform: Annotated[
         list[str] | None,
-        typer.Option("--platform", help="Wheels for this platform, as pip names it; repeatable."),
+        typer.Option("--platform", help="Wheels for this platform, in pip's notation; repeatable."),
     ] = None,
     python_version: Annotated[
         str, typer.Option("--python-version", metavar="VERSION", help="Wheels for this Python: 3.12.")
     ] = "",
     verify: Annotated[
-        bool, typer.Option("--verify", help="Write nothing; check every file of a bundle.")
+        bool, typer.Option("--verify", help="Verify every file of a bundle; write nothing.")
     ] = False,
     force: ForceOption = False,
     dry_run: DryRunOption = False,

@@ -37,7 +37,7 @@ BUNDLED_PARAMETERS = 22_713_216
 
 app = command_group(
     "models",
-    about="Show the models, choose, fetch and try them.",
+    about="List, choose, download and test models.",
     epilog=EPILOG,
     default="list",
 )
@@ -46,11 +46,11 @@ app = command_group(
 @app.command("list")
 def list_models(
     known: Annotated[
-        bool, typer.Option("--known", help="Embedding models of the hub that suit `onnx:`, with their facts.")
+        bool, typer.Option("--known", help="List known embedding models for `onnx:`, with their properties.")
     ] = False,
     as_json: JsonOption = False,
 ) -> int:
-    """Show the models on this machine, the configured ones, and how far a change is."""
+    """List local and configured models, and the progress of a change."""
     from ragmem.services.models.local_models import find_local_models
 
     if known:

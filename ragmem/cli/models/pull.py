@@ -33,12 +33,12 @@ Examples:
 
 \b
 Exit codes:
-  0    fetched, or there already
-  2    no such model, no files in a safe format, or no room for it
-  3    the hub cannot be reached or refuses; what was fetched stays
-  4    the installed package with this model is another release
-  5    another process is fetching it
-  130  interrupted; the same command goes on
+  0    downloaded, or there already
+  2    no such model, no files in a safe format, or no disk space
+  3    the hub cannot be reached or refuses; partial downloads are kept
+  4    the installed package has another release of this model
+  5    another process is downloading it
+  130  interrupted; run it again to continue
 """
 
 REMOVE_EPILOG = """\b
@@ -49,7 +49,7 @@ Examples:
 \b
 Exit codes:
   0  removed
-  2  ragmem did not fetch it, or it is in use
+  2  ragmem did not download it, or it is in use
 """
 
 
@@ -58,25 +58,26 @@ def pull(
         str,
         typer.Argument(
             metavar="[onnx:]OWNER/NAME",
-            help="Its name on the hub, or a known one; onnx:NAME@FILE or @int8 names an ONNX file.",
+            help="Its name on the hub, or a known name; onnx:NAME@FILE or @int8 selects an ONNX file.",
         ),
     ],
-    revision: Annotated[
-        str, typer.Option("--revision", help="A branch, a tag or a commit, instead of the latest.")
-    ] = "main",
+    revision: Annotated[str, typer.Option("--revision", help="A branch, a tag or a commit.")] = "main",
     hub: Annotated[
-        str, typer.Option("--from", metavar="URL", help="Another hub; else HF_ENDPOINT, else the public one.")
+        str,
+        typer.Option(
+            "--from", metavar="URL", help="Another hub; by default HF_ENDPOINT, else the public hub."
+        ),
     ] = "",
     yes: YesOption = False,
     dry_run: DryRunOption = False,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> int:
-    """Fetch a model from a hub into ragmem's own folder, whole or not at all.
+    """Download a model from a hub into ragmem's models folder.
 
-    Only this command ever fetches anything, and on a terminal it asks first. Of a model for ONNX it takes one
-    graph, the one that suits this processor. Files that run code when they are read (pickles) are left out,
-    checksums are compared, and an interrupted download continues where it stopped.
+    This is the only command that downloads models, and on a terminal it asks first. Of an ONNX model it
+    downloads only the graph that suits this processor. It skips files that run code when loaded (pickles),
+    verifies checksums, and resumes an interrupted download.
     """
     from ragmem.services.models.hub import DEFAULT_ENDPOINT
     from ragmem.services.models.pull import endpoint_of
@@ -257,12 +258,12 @@ def _document(fetching: "PullPlan", endpoint: str, *, dry_run: bool) -> dict[str
 
 
 def remove(
-    model: Annotated[str, typer.Argument(metavar="OWNER/NAME", help="A model that was fetched.")],
+    model: Annotated[str, typer.Argument(metavar="OWNER/NAME", help="A downloaded model.")],
     yes: YesOption = False,
     dry_run: DryRunOption = False,
     as_json: JsonOption = False,
 ) -> int:
-    """Remove a model that `ragmem models pull` fetched; one that is in use stays."""
+    """Remove a downloaded model that is not in use."""
     from ragmem.config.hub import folder_of
     from ragmem.services.models.pull import check_name, folder_bytes, removable_folders, remove
 

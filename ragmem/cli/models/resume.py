@@ -24,11 +24,11 @@ Examples:
 
 \b
 Exit codes:
-  0    all vectors are the configured model's
-  2    there is no memory, or its store holds the vectors of one model only
+  0    all vectors are of the configured model
+  2    nothing is stored, or the store holds vectors of only one model
   4    the model does not answer
-  5    another process makes these vectors already
-  130  interrupted; the same command goes on
+  5    another process already makes these vectors
+  130  interrupted; run it again to continue
 """
 
 NICENESS = 10
@@ -43,9 +43,9 @@ def resume(
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> int:
-    """Continue making the vectors of the configured model.
+    """Resume making the vectors of the configured model.
 
-    Does nothing if they are complete. May be interrupted at any time, and run again.
+    Does nothing if they are complete. You can interrupt it at any time and run it again.
     """
     if background:
         # The person's own work comes first.

@@ -28,8 +28,8 @@ Examples:
 
 \b
 Exit codes:
-  0  all models answer, and make sense
-  1  a model answers, but makes no sense
+  0  all models answer, and the answers make sense
+  1  a model answers, but its answers make no sense
   2  usage or configuration
   4  a model does not answer
 """
@@ -37,21 +37,23 @@ Exit codes:
 
 def try_models(
     models: Annotated[
-        list[str] | None, typer.Argument(metavar="MODEL...", help="These, instead of the configured ones.")
+        list[str] | None,
+        typer.Argument(metavar="MODEL...", help="These models instead of the configured ones."),
     ] = None,
     language: LanguageOption = False,
     whole: Annotated[
-        bool, typer.Option("--whole", help="With --language: all passages, however long they take.")
+        bool, typer.Option("--whole", help="With --language: use all passages, however long it takes.")
     ] = False,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> int:
-    """Try models: how fast they answer, and whether their answers make sense.
+    """Test models: how fast they answer, and whether the answers make sense.
 
-    An embedder is timed, and must find twelve notes by questions in other words. A language model must
-    answer, and return JSON of a certain form. With --language a report of at most two minutes follows: what
-    the model finds in 24 passages of nine languages beside what the rules find, and how it answers questions
-    about them. A provider gets about ten requests, with --language fifty; the ledger counts them as trials.
+    Times an embedder, and checks that it finds twelve notes by rephrased questions. Checks that a language
+    model answers and returns JSON of a given form. With --language it also compares, in at most two minutes,
+    what the model and the rules extract from 24 passages in nine languages, and how the model answers
+    questions about them. A provider gets about ten requests, or fifty with --language; the ledger counts them
+    as trials.
     """
     from ragmem.services.models.trial import exit_code
 

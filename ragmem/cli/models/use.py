@@ -34,11 +34,11 @@ Examples:
 \b
 Exit codes:
   0    chosen
-  2    usage, or a variable wins over what would be written
+  2    usage, or an environment variable overrides the change
   3    config.toml cannot be written
   4    the model does not answer; nothing was changed
-  5    another process makes vectors, and does not end
-  130  interrupted; the model is chosen, `ragmem models resume` goes on
+  5    another process makes vectors and does not stop
+  130  interrupted; the model is chosen, `ragmem models resume` continues
 """
 
 PATIENCE_S = 20.0
@@ -55,12 +55,12 @@ def use(
     ] = "",
     dimensions: Annotated[
         int,
-        typer.Option("--dimensions", min=0, help="Length of the vectors, where the model offers several."),
+        typer.Option("--dimensions", min=0, help="Length of the vectors, if the model offers several."),
     ] = 0,
     key_variable: Annotated[
         str, typer.Option("--key-variable", metavar="NAME", help="Environment variable that holds the key.")
     ] = "",
-    no_test: Annotated[bool, typer.Option("--no-test", help="Do not ask the model for anything.")] = False,
+    no_test: Annotated[bool, typer.Option("--no-test", help="Do not test the model.")] = False,
     wait: Annotated[
         bool, typer.Option("--wait", help="Make the vectors here, not in the background.")
     ] = False,
@@ -68,11 +68,10 @@ def use(
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> int:
-    """Choose a model: try it, write config.toml, and make its vectors in the background.
+    """Choose a model: test it, write config.toml, and make its vectors in the background.
 
-    Of a model that runs here the speed is measured, and told before anything changes. Questions are answered
-    with the vectors of the former model until all of the new ones are there. In config.toml every other line
-    stays as it is.
+    Measures the speed of a local model and reports it before anything changes. Queries use the old vectors
+    until all new ones are made. The other lines of config.toml stay as they are.
     """
     if wait and language:
         raise UsageError("--wait is for embedding models", hint="a language model makes no vectors")

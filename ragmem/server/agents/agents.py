@@ -166,7 +166,7 @@ def _heartbeats(agents: Agents, workers: Workers, broker: AgentBroker) -> APIRou
 
     @router.delete("/agents/{agent_id}", status_code=204, responses=_WITH_UNKNOWN)
     async def forget(agent_id: str) -> None:
-        """Forget an agent with everything that waits for it."""
+        """Remove an agent and all its messages."""
         await workers.run(lambda: agents.forget(agent_id))
 
     return router

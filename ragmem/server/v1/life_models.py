@@ -179,7 +179,7 @@ class PlanRequest(Request):
     """The scope and the limits of a plan."""
 
     missing: StrictBool = Field(
-        default=False, description="Also archive memories that have left their source."
+        default=False, description="Also archive memories whose source no longer has them."
     )
     projects: list[Label] | None = Field(default=None, max_length=100, description="Only these projects.")
     rules: list[Annotated[Label, Field(max_length=100)]] = Field(

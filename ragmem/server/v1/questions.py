@@ -46,7 +46,7 @@ class Question(Request):
         default_factory=list, max_length=10, description="Only knowledge of these categories."
     )
     since: When | None = Field(
-        default=None, description="Only what happened since: 2026-03-15, 7d, 3w, 6m.", examples=["30d"]
+        default=None, description="Only events since then: 2026-03-15, 7d, 3w, 6m.", examples=["30d"]
     )
     until: When | None = Field(
         default=None, description="Only what happened before, written like `since`.", examples=["2026-06-01"]
@@ -72,7 +72,7 @@ class Question(Request):
         description="The folder where it is asked: marks what was made on unmerged branches there.",
     )
     all_branches: StrictBool = Field(
-        default=False, description="Count what was made on unmerged branches like the rest."
+        default=False, description="Rank memories of unmerged branches like all others."
     )
     session: Annotated[Label, Field(max_length=200)] = Field(
         default="", description="The session that asks; the matches count as recalled by it."

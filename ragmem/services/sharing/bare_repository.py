@@ -76,8 +76,8 @@ class BareRepository:
     def locked(self) -> Iterator[None]:
         """Hold the lock, which ends with this process and the commands it has started; make the repository.
 
-        Raises StoreBusyError if another process holds it for half a minute, and StorageError if the home
-        cannot be written.
+        Raises StoreBusyError if another process holds it for half a minute, and StorageError if the ragmem
+        home cannot be written.
         """
         writing = os_errors_as(
             StorageError, f'write "{self.folder}"', hint="check free space and permissions"

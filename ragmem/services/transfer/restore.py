@@ -106,7 +106,7 @@ def put_in_place(
     """Switch the home to a verified backup that holds a database.
 
     Raises StoreBusyError where another process reads or writes for longer than `busy_timeout` seconds, and
-    StorageError where the home cannot be written; nothing has changed then.
+    StorageError where the ragmem home cannot be written; nothing has changed then.
     """
     fresh = source.database
     _prepare_database(fresh.parent, label, now, trusted=source.config is not None)

@@ -104,7 +104,8 @@ def accepted() -> schemathesis.Config:
     """Return what counts as accepted and refused.
 
     400 is an answer to a request that is as the description says: dates such as 2026-02-31, and fields that
-    exclude each other, are nothing that a schema tells. Nor is 415: which files are read, their names tell.
+    are mutually exclusive, are nothing that a schema tells. Nor is 415: which files are read, their names
+    tell.
     """
     return schemathesis.Config.from_dict(
         {

@@ -150,7 +150,7 @@ def _copies(place: Place, places: Places) -> list[str]:
     lines = []
     for one in backups(places):
         if problem := one.problem or _unreadable(one.path):
-            lines.append(f"the backup {one.path.name} is not whole: {problem}")
+            lines.append(f"the backup {one.path.name} is incomplete: {problem}")
         if one.path.name.endswith(SUFFIX):
             one.path.unlink()
     for path in sorted(place.root.glob("out-*")):
@@ -158,7 +158,7 @@ def _copies(place: Place, places: Places) -> list[str]:
             with ExportReader(path) as reader:
                 reader.check()
         except RagmemError as error:
-            lines.append(f"the export {path.name} is not whole: {error}")
+            lines.append(f"the export {path.name} is incomplete: {error}")
         path.unlink()
     return lines
 

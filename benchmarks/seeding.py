@@ -54,7 +54,7 @@ def seed(home: Path, sources: Path, *options: str, kill_after: float | None = No
 def words_first(home: Path, sources: Path, *, whole: Run, wanted: Mapping[str, str]) -> dict[str, Any]:
     """Seed another home by words alone, then make its vectors; compare it with that of a whole run."""
     words = seed(home, sources, "--no-wait")
-    common.tell(f"found by words after {words.seconds:.1f} s")
+    common.tell(f"in full text after {words.seconds:.1f} s")
     rest = ragmem(home, "ingest", "--drain", person=home)
     there = content_of(home)
     return {
@@ -193,7 +193,7 @@ def table(document: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
         ["first run, s", f"{first['seconds']:.1f}"],
         ["of it processor time, s", f"{first['cpu_seconds']:.1f}"],
         [
-            "found by words after, share of its seconds",
+            "in full text after, share of its seconds",
             f"{first['report']['searchable_seconds'] / first['seconds']:.3f}",
         ],
         ["`seed --no-wait`, share of its processor time", f"{words['share_of_cpu']:.3f}"],

@@ -267,9 +267,9 @@ def test_both_are_named_by_connect_disconnect_and_doctor(ragmem, home):
     without = ragmem("disconnect", "claude-code")
 
     assert "stays silent beside these hooks" in again.stderr
-    assert "the plug-in ragmem@ragmem is on as well" in doctor.stdout
+    assert "connected twice: by connect and the plug-in ragmem@ragmem" in doctor.stdout
     assert "claude plugin disable ragmem@ragmem" in without.stderr
-    assert "calls ragmem, which is not on the PATH" in ragmem("doctor").stdout
+    assert "needs ragmem on the PATH" in ragmem("doctor").stdout
 
 
 @pytest.mark.parametrize("name", ASSISTANTS)

@@ -222,7 +222,7 @@ CASES = (
         "a review of nothing that is named",
         "share review accept",
         2,
-        "give ids, --from or --all, and one of them",
+        "give exactly one of ids, --from and --all",
     ),
     Case(
         "a kind that is none to share",
@@ -296,12 +296,15 @@ CASES = (
         'bad.toml:1: there is no source "nots"',
         _file("bad.toml", "[sources.nots]\nfiles = 1\n"),
     ),
-    Case("a report for CI of nothing", "seed --junit out.xml", 2, "--junit goes with --expect"),
-    Case("annotations of nothing", "seed --github", 2, "--github goes with --expect"),
+    Case("a report for CI of nothing", "seed --junit out.xml", 2, "--junit requires --expect"),
+    Case("annotations of nothing", "seed --github", 2, "--github requires --expect"),
     Case(
-        "a report in two forms", "inspect report --html x --json", 2, "--html and --json exclude each other"
+        "a report in two forms",
+        "inspect report --html x --json",
+        2,
+        "--html and --json are mutually exclusive",
     ),
-    Case("a report to open that is not written", "inspect report --open", 2, "--open goes with --html"),
+    Case("a report to open that is not written", "inspect report --open", 2, "--open requires --html"),
     Case(
         "a report over a file",
         "inspect report --html notes/wal.md",
@@ -335,11 +338,11 @@ CASES = (
         "a large folder that nobody agrees to",
         "ingest archive",
         2,
-        'nobody is here to ask whether to read "~/archive": 201 files, 2.4 kB',
+        'there is no terminal to confirm reading "~/archive": 201 files, 2.4 kB',
         _large_folder,
     ),
     Case("a folder of code that does not exist", "ingest --code nope", 2, 'there is no folder "nope"'),
-    Case("code with a tag", "ingest --code notes --tag x", 2, "--code takes folders alone"),
+    Case("code with a tag", "ingest --code notes --tag x", 2, "--code takes only folders"),
     Case("the home as code", "ingest --code ~", 2, '"~" is not a project'),
     Case(
         "a title for a file",
@@ -351,7 +354,7 @@ CASES = (
         "lines of JSON without standard input",
         "ingest --buffer --jsonl",
         2,
-        "--jsonl is about standard input",
+        "--jsonl reads standard input",
     ),
     Case("standard input that is empty", "ingest -", 2, "standard input is empty"),
     Case(
@@ -474,10 +477,10 @@ CASES = (
     Case("an unknown source", "seed --source nots", 2, 'there is no source "nots"'),
     Case("an unknown project", "query wal --project nope", 2, 'there is no project "nope"'),
     Case(
-        "options that exclude each other",
+        "options that are mutually exclusive",
         "query wal --json --ids",
         2,
-        "--json, --jsonl, --ids and --context exclude each other",
+        "--json, --jsonl, --ids and --context are mutually exclusive",
     ),
     Case(
         "a limit of nothing",
@@ -505,7 +508,7 @@ CASES = (
         "an impact in two forms",
         "inspect impact fire --json --mermaid",
         2,
-        "--json, --svg and --mermaid exclude each other",
+        "--json, --svg and --mermaid are mutually exclusive",
     ),
     Case(
         "a picture where there is no folder",
@@ -543,14 +546,14 @@ CASES = (
         "invalid value for '--scope': 'team' is not one of 'user', 'project'",
     ),
     Case("a demo in a folder that is in use", "demo --keep notes", 2, '"notes" is not empty'),
-    Case("a setup in JSON that would ask", "setup --json", 2, "--json asks nothing"),
+    Case("a setup in JSON that would ask", "setup --json", 2, "--json cannot ask for confirmation"),
     Case(
         "a setup that connects a name and nothing",
         "setup codex --no-connect",
         2,
-        "--no-connect and a name exclude each other",
+        "--no-connect and a name are mutually exclusive",
     ),
-    Case("a name beside --all", "connect --all claude-code", 2, "--all and a name exclude each other"),
+    Case("a name beside --all", "connect --all claude-code", 2, "--all and a name are mutually exclusive"),
     Case(
         "settings that are no JSON",
         "connect claude-code",
@@ -573,8 +576,8 @@ CASES = (
         "~/.codex/config.toml:1: not valid TOML: expected ']' at the end of a table declaration",
         _file(".codex/config.toml", "[broken"),
     ),
-    Case("nobody to disconnect", "disconnect", 2, "say which assistant, or --all"),
-    Case("a name beside --all", "disconnect codex --all", 2, "--all and a name exclude each other"),
+    Case("nobody to disconnect", "disconnect", 2, "name an assistant, or use --all"),
+    Case("a name beside --all", "disconnect codex --all", 2, "--all and a name are mutually exclusive"),
     Case(
         "settings that are no JSON",
         "disconnect claude-code",
@@ -673,21 +676,21 @@ CASES = (
         "to install and to uninstall",
         "serve --install --uninstall",
         2,
-        "--install and --uninstall exclude each other",
+        "--install and --uninstall are mutually exclusive",
     ),
     Case(
         "the token and another one",
         "serve --print-token --new-token",
         2,
-        "--print-token and --new-token exclude each other",
+        "--print-token and --new-token are mutually exclusive",
     ),
     Case(
         "a page of what only starts later",
         "serve --install --open",
         2,
-        "--open and --install exclude each other",
+        "--open and --install are mutually exclusive",
     ),
-    Case("nothing to try", "serve --dry-run", 2, "--dry-run is for --install and --uninstall"),
+    Case("nothing to try", "serve --dry-run", 2, "--dry-run works only with --install and --uninstall"),
     Case(
         "a port that is none",
         "serve --port 99999",
@@ -724,7 +727,7 @@ CASES = (
         "a team in a store that cannot keep it apart",
         "serve --team --port 0",
         2,
-        'a team needs the memory in PostgreSQL, and it is in the store "sqlite"',
+        '--team needs the store in PostgreSQL, and it is "sqlite"',
     ),
     Case(
         "an option before the command that does not know it",
@@ -784,7 +787,7 @@ CASES = (
         "an answer without a language model",
         "query wal --answer",
         4,
-        "an answer in words is made by a language model, and none is configured",
+        "--answer needs a language model, and none is configured",
     ),
     Case(
         "an answer from a language model that is down",
@@ -803,7 +806,7 @@ CASES = (
         "an answer where only ids are wanted",
         "query wal --answer --ids",
         2,
-        "--answer is for people or --json",
+        "--answer prints text or --json",
     ),
     Case(
         "knowledge without its category",
@@ -832,7 +835,7 @@ CASES = (
         "a text that stands everywhere",
         "scrub WAL --yes",
         2,
-        "the pattern has fewer than 4 characters, which occur in many words",
+        "the pattern has fewer than 4 characters, too few to be specific",
     ),
     Case("a pattern that is missing", "scrub --regex", 2, "--regex needs a PATTERN"),
     Case(
@@ -846,7 +849,7 @@ CASES = (
         "a removal that nobody agrees to",
         "scrub exhausted",
         2,
-        "this would change 1 memory for good and nobody is here to ask",
+        "this would change 1 memory for good, and there is no terminal to confirm it",
     ),
     Case("nothing to check", "check", 2, "nothing to check"),
     Case(
@@ -906,10 +909,10 @@ CASES = (
     ),
     Case("a memory file in no folder", "refresh --file nope/A.md", 2, 'there is no folder "nope"'),
     Case(
-        "options that exclude each other",
+        "options that are mutually exclusive",
         "refresh --file A.md --check --dry-run",
         2,
-        "--dry-run and --check exclude each other",
+        "--dry-run and --check are mutually exclusive",
     ),
     Case("an unknown project", "refresh --project nowhere", 2, 'there is no project "nowhere"'),
     Case(
@@ -988,7 +991,12 @@ CASES = (
         "invalid value for '--from': 'nope' is not one of 'claude-mem', 'mem0', 'basic-memory',"
         " 'mcp-memory-service', 'mempalace', 'chatgpt', 'claude-ai', 'cursor', 'opencode'",
     ),
-    Case("an import from a stream", "import --from mem0 -", 2, "the store of mem0 is no stream"),
+    Case(
+        "an import from a stream",
+        "import --from mem0 -",
+        2,
+        "the store of mem0 cannot be read from standard input",
+    ),
     Case("an import of a folder", "import notes", 2, '"notes" is a folder'),
     Case(
         "an import from a tool that keeps a version",
@@ -1028,7 +1036,7 @@ CASES = (
         "a restore that nobody agrees to",
         "restore ragmem/data/memory.db",
         2,
-        "this would replace 3 memories by 3 memories and nobody is here to ask",
+        "this would replace 3 memories by 3 memories, and there is no terminal to confirm it",
     ),
     Case("an unknown rule", "gc --only dulpicate", 2, 'gc has no rule "dulpicate"'),
     Case("an unknown run", "gc --undo --run x", 2, 'there is no gc run "x"'),
@@ -1168,7 +1176,7 @@ CASES = (
         "all passages for an embedding model",
         "models test --whole",
         2,
-        "--whole is for language models",
+        "--whole works only for language models",
     ),
     Case(
         "a hub that is no address",
@@ -1473,7 +1481,7 @@ def test_a_read_only_home_still_answers(read_only: Home, backends: dict[str, str
 
 def test_a_read_only_home_is_told_by_doctor(read_only: Home):
     result = read_only.run("doctor", first=unprivileged())
-    assert (result.code, "cannot be written to, so that nothing new is kept" in result.out) == (0, True)
+    assert (result.code, "is not writable, so nothing new is stored" in result.out) == (0, True)
 
 
 @pytest.mark.parametrize("command", ["seed --source notes", "ingest notes/new.md"])

@@ -1,4 +1,4 @@
-"""`ragmem help` shows the pages of the documentation, as they are or by their headings."""
+"""`ragmem help` lists the pages of the documentation, as they are or by their headings."""
 
 import json
 import os
@@ -85,8 +85,8 @@ def test_a_command_without_a_page_shows_its_help(ragmem):
     ("words", "told"),
     [
         (("warmm",), 'did you mean "warm"?' if "warm" in PAGES else "did you mean"),
-        (("xyzzy", "plugh"), "`ragmem help` shows the pages"),
-        (("query", "xyzzy"), "`ragmem help` shows the pages"),
+        (("xyzzy", "plugh"), "`ragmem help` lists the pages"),
+        (("query", "xyzzy"), "`ragmem help` lists the pages"),
     ],
 )
 def test_what_nothing_says_is_an_error_with_a_next_step(words, told, ragmem):

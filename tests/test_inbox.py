@@ -170,7 +170,7 @@ def test_a_write_tells_its_session_and_the_agent_within_it(ragmem):
     assert (lined["metadata"]["agent"], lined["metadata"]["b"]) == ("reviewer", "c")
     refused = ragmem("ingest", "-", "--agent", "reviewer", stdin=SAID)
     assert refused.returncode == 2
-    assert "go with --buffer" in refused.stderr
+    assert "require --buffer" in refused.stderr
 
 
 def test_standard_input_is_a_text_or_a_text_a_line(answer, tmp_path):
@@ -284,17 +284,17 @@ def test_the_quick_way_accepts_exactly_what_the_whole_command_line_does(capfd, m
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        (["--buffer"], "there is nothing to accept"),
+        (["--buffer"], "there is no text to store"),
         (["--buffer", "--text"], "requires an argument"),
         (["--buffer", "--text", "x", "--type", "wish"], "'wish' is not one of"),
         (["--buffer", "--text", "x", "--type", ""], "'' is not one of"),
-        (["--buffer", "--text", "x", "--jsonl"], "--jsonl is about standard input"),
+        (["--buffer", "--text", "x", "--jsonl"], "--jsonl reads standard input"),
         (["--buffer", "no such file"], 'there is no file "no such file"'),
         (["--buffer", "/"], '"/" is not a regular file'),
-        (["--buffer", "--text", "x", "--dry-run"], "--buffer takes texts and files alone"),
+        (["--buffer", "--text", "x", "--dry-run"], "--buffer takes only texts and files"),
         (["--buffer", "--jsonl", "--text", "x", "--quietly"], "no such option"),
-        (["--text", "x"], "go with --buffer"),
-        (["--drain", "x"], "--drain goes alone"),
+        (["--text", "x"], "require --buffer"),
+        (["--drain", "x"], "--drain cannot be combined with other arguments"),
         ([], "missing argument 'PATH...'"),
     ],
 )

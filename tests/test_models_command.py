@@ -168,7 +168,7 @@ def test_the_process_may_be_killed_questions_are_answered_meanwhile_and_resume_g
     filled.wait(lambda: not reembedding_pid(filled.data))
     shown = filled.run("models").out
     assert "`ragmem models resume`" in shown
-    assert f"{BUNDLED} answers questions" in shown
+    assert f"{BUNDLED} is still used for queries" in shown
     [check] = [
         one for one in filled.run("doctor", "--json").document["checks"] if one["name"] == "model change"
     ]
@@ -223,7 +223,7 @@ def test_waiting_makes_the_vectors_here_and_an_interrupt_leaves_them_for_later(f
 
 def test_an_empty_home_has_nothing_to_make(home):
     assert "there are no vectors yet" in home.run("models", "use", "minilm").out
-    assert "there are no vectors yet" in home.run("models").out
+    assert "no vectors yet" in home.run("models").out
 
 
 def test_the_same_model_makes_nothing(filled):
@@ -530,7 +530,7 @@ def test_doctor_says_what_still_works_without_the_provider(filled, ollama):
     ollama.close()
     [check] = _checks(filled, "embedder")
     assert check["status"] == "failed"
-    assert "questions are answered by full text" in check["detail"]
+    assert "queries use only full text" in check["detail"]
 
 
 def test_doctor_looks_at_the_language_model_and_asks_it_only_when_deep(home, monkeypatch):

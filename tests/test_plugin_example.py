@@ -42,8 +42,8 @@ def test_the_tutorial_counts_right():
         for one in (testing.StoreContract, testing.ModelsContract)
     ]
     lines = (EXAMPLE / "trigrams.py").read_text().splitlines()
-    assert f"{tests[0]} of a store" in page
-    assert f"{tests[1]} of models" in page
+    assert f"{tests[0]} for a store" in page
+    assert f"{tests[1]} for models" in page
     assert f"one of {sum(bool(line.strip()) for line in lines)} lines" in page
 
 

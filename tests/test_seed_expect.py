@@ -257,9 +257,9 @@ def test_a_wrong_file_is_refused_with_its_line_before_anything_is_read(text, lin
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        (["--junit", "x.xml"], "--junit goes with --expect"),
-        (["--github"], "--github goes with --expect"),
-        (["--write-expect"], "--write-expect goes with --expect"),
+        (["--junit", "x.xml"], "--junit requires --expect"),
+        (["--github"], "--github requires --expect"),
+        (["--write-expect"], "--write-expect requires --expect"),
         (["--expect", "none.toml"], 'there is no file "none.toml"'),
         (["--expect", "none.toml", "--write-expect", "--dry-run"], "--write-expect writes what there is"),
         (["--expect", "expect.toml", "--junit", "nowhere/x.xml"], 'there is no folder "nowhere"'),

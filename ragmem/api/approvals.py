@@ -81,6 +81,6 @@ class Approvals:
         )
         if not roots:
             raise UsageError(
-                f'no folder of the project "{proposal.project}" exists', hint="give a folder by --to"
+                f'no folder of the project "{proposal.project}" exists', hint="name a folder with --to"
             )
         return skills_folder(roots[0])

@@ -43,7 +43,9 @@ _Wait = Annotated[
     float,
     typer.Option("--wait", metavar="SECONDS", min=0, max=300, help="How long to wait for the first message."),
 ]
-_After = Annotated[int | None, typer.Option("--after", metavar="NUMBER", min=0, help="Only later ones.")]
+_After = Annotated[
+    int | None, typer.Option("--after", metavar="NUMBER", min=0, help="Only messages with a higher number.")
+]
 _Sender = Annotated[str, typer.Option("--from", metavar="AGENT", help="The agent that sends it.")]
 
 
@@ -55,7 +57,7 @@ def show(as_json: JsonOption = False) -> int:
     if as_json:
         say_json({"schema": 1, "agents": [_shape(agent) for agent in found]})
     elif not found:
-        say("no agent has checked in")
+        say("no agents are known")
     else:
         table(
             ("agent", "state", "task", "last seen (UTC)", "waiting"),
@@ -105,7 +107,7 @@ def signal(
     """Send a signal or a message to one agent or to all; print each recipient and message number."""
     if not to:
         # Most likely an unset variable of a shell, not a request to stop all agents.
-        raise UsageError("the agent that it is for is empty", hint='give its id, or "all"')
+        raise UsageError("the recipient is empty", hint='give its id, or "all"')
     with open_memory(quiet=quiet) as memory:
         if type_ == "message":
             sent = memory.agents.send(to, text, sender=sender)
@@ -119,7 +121,7 @@ def signal(
         for name, why in () if quiet else sent.refused.items():
             tell(f"not to {name}: {why}")
         if not (quiet or sent.accepted or sent.refused):
-            tell("nobody is here to get it")
+            tell("there is no recipient")
     return EXIT_OK if sent.accepted else EXIT_NO
 
 
@@ -161,7 +163,7 @@ def acknowledge(
         say_json({"schema": 1, **asdict(done)})
     else:
         for number in done.unknown:
-            tell(f"{number} was never sent to {agent}, or is no longer kept")
+            tell(f"{number} was never sent to {agent}, or was deleted")
     return EXIT_NO if done.unknown else EXIT_OK
 
 
@@ -185,7 +187,7 @@ def events(
     after: _After = None,
     wait: _Wait = 0.0,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until interrupted.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON document a line.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document per line.")] = False,
 ) -> int:
     """Print the events of agents: from now on, or after a number."""
     found = False

@@ -221,7 +221,7 @@ def run_command_line(arguments: Sequence[str]) -> int:
         loose = path == "ragmem query" and "unexpected extra argument" in message
         hint = 'a question is one argument: ragmem query "two words"' if loose else f"{path} --help"
         if "no such option: --offline" in message:
-            hint = "it stands before the command: ragmem --offline COMMAND"
+            hint = "put it before the command: ragmem --offline COMMAND"
         raise UsageError(message, hint=hint) from error
     except typer.Abort:
         raise KeyboardInterrupt from None

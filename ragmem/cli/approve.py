@@ -66,7 +66,8 @@ def show_list(
     project: ProjectOption = None,
     everywhere: AllOption = False,
     state: Annotated[
-        Literal["proposed", "accepted", "rejected"], typer.Option("--state", help="Those in this state.")
+        Literal["proposed", "accepted", "rejected"],
+        typer.Option("--state", help="Only proposals in this state."),
     ] = "proposed",
     limit: LimitOption = None,
     as_json: JsonOption = False,
@@ -82,7 +83,7 @@ def show_list(
         _say_json(found, redactor=memory.redactor, waiting=waiting)
         return EXIT_OK if found else EXIT_NO
     if not found:
-        tell("nothing waits for you" if approval is Approval.PROPOSED else f"nothing is {approval}")
+        tell("nothing waits for your review" if approval is Approval.PROPOSED else f"nothing is {approval}")
         return EXIT_NO
     table(
         ("id", "date", "what", "project", "says"),

@@ -53,14 +53,14 @@ def backup(
     from ragmem.storage.maintenance.catalog_export import Contents
 
     if listing and (file or keep or force or dry_run):
-        raise UsageError("--list goes alone", hint="ragmem backup --list")
+        raise UsageError("--list cannot be combined with other arguments", hint="ragmem backup --list")
     if file == STDOUT:
         raise UsageError(
-            "a backup is read back, and standard output cannot be",
-            hint="name a file; `ragmem export -` writes there",
+            "a backup is verified after writing, which standard output does not allow",
+            hint="name a file; `ragmem export -` writes to standard output",
         )
     if file and keep:
-        raise UsageError("--keep is for the home's own backups", hint="leave out FILE, or --keep")
+        raise UsageError("--keep works only for the backups folder", hint="leave out FILE, or --keep")
     with open_memory(quiet=quiet) as memory, Bar(quiet=quiet or as_json) as bar:
         places = memory.settings.places
         if listing:

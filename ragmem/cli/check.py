@@ -139,7 +139,8 @@ def _log_failure(memory: "Ragmem") -> Iterator[None]:
 
 def _too_slow(*_: Any) -> None:
     raise RagmemError(
-        "the rules took too long", hint="simplify the patterns with nested repetitions, or use --no-judge"
+        "matching the rules took too long",
+        hint="simplify the patterns with nested repetitions, or use --no-judge",
     )
 
 
@@ -173,7 +174,7 @@ def _show_history(found: "list[Violation]", *, as_json: bool, quiet: bool) -> in
         say_json({"schema": 1, "violations": [_shape(one) for one in found]})
         return EXIT_OK
     for one in found:
-        told = f"told {one.told_at:%Y-%m-%d %H:%M}" if one.told_at else "not told yet"
+        told = f"injected {one.told_at:%Y-%m-%d %H:%M}" if one.told_at else "not injected yet"
         say(
             f"{one.found_at:%Y-%m-%d %H:%M}  {one.rule}"
             f"  session {one.session}, {told}\n"

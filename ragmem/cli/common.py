@@ -57,7 +57,7 @@ def prepare_stored(memory: Ragmem) -> bool:
 def select_projects(memory: Ragmem, names: list[str] | None, *, every: bool) -> tuple[str, ...] | None:
     """Return the projects to search, as `query` does: the named ones, all, or this one and the user's."""
     if every and names:
-        raise UsageError("--all and --project exclude each other", hint="give one of them")
+        raise UsageError("--all and --project are mutually exclusive", hint="give one of them")
     memory.require()
     return memory.projects.resolve(names) if names else None if every else memory.projects.default()
 

@@ -89,7 +89,7 @@ def install(
         return EXIT_OK
     _say(plan, dry_run=dry_run)
     if not remove and shutil.which("ragmem") is None:
-        tell("note: ragmem is not on your PATH; without it a shell completes nothing")
+        tell("note: ragmem is not on your PATH, so completion does not work")
     return EXIT_OK
 
 
@@ -105,7 +105,7 @@ def _state(*, as_json: bool) -> int:
             continue
         state = "installed" if plan.change == "unchanged" else "older" if plan.file.exists() else "absent"
         note = (
-            f"{plan.start_up} lacks its lines"
+            f"{plan.start_up} lacks the lines for it"
             if state != "absent" and plan.start_up_change == "needed"
             else ""
         )
@@ -165,15 +165,13 @@ def _say(plan: "Installation", *, dry_run: bool) -> None:
             done = "added" if plan.start_up_change == "written" else "taken out"
             say(f"{plan.start_up}: lines {would}{done}")
         case "needed":
-            tell(
-                f"for {plan.shell} to find it, these lines belong in {plan.start_up} (--edit-rc writes them):"
-            )
+            tell(f"to enable it in {plan.shell}, add these lines to {plan.start_up} (or use --edit-rc):")
             for line in plan.lines:
                 tell(f"  {line}")
         case "left":
-            tell(f"note: the lines of ragmem are still in {plan.start_up}: --remove --edit-rc removes them")
+            tell(f"note: {plan.start_up} still has the lines of ragmem; --remove --edit-rc removes them")
     if plan.change in {"written", "unchanged"} and not dry_run and plan.start_up_change != "needed":
         if plan.shell == "bash" and not plan.lines:
-            tell("every new bash that loads bash-completion completes ragmem")
+            tell("completion works in every new bash that loads bash-completion")
         else:
-            tell(f"every new {plan.shell} completes ragmem")
+            tell(f"completion works in every new {plan.shell}")

@@ -71,7 +71,7 @@ def connect(
     if not assistants and not every:
         return _show(as_json=as_json)
     if assistants and every:
-        raise UsageError("--all and a name exclude each other", hint="ragmem connect --all")
+        raise UsageError("--all and a name are mutually exclusive", hint="ragmem connect --all")
     if handlers is HandlerName.mcp and no_mcp:
         raise UsageError("--handlers mcp needs the MCP server", hint="leave --no-mcp out")
     desk, wanted = connect_context(), scope_of(scope)
@@ -84,17 +84,20 @@ def connect(
             if as_json:
                 say_json({"schema": SCHEMA, "dry_run": dry_run, "assistants": []})
             else:
-                tell("no assistant was found on this machine; name the one that you mean")
+                tell("no assistant was found on this machine; name one")
             return EXIT_NO
 
     def tell_of(outcome: Outcome) -> None:
         if outcome.plugin:
-            say(f"{outcome.assistant.title}: the plug-in {outcome.plugin} has it; nothing to write")
+            say(
+                f"{outcome.assistant.title}: the plug-in {outcome.plugin} already has the hooks; "
+                "nothing to write"
+            )
             return
         first = outcome.changes[0]
         where = f'"{first.path}"'
         if not outcome.is_changed:
-            say(f"{outcome.assistant.title}: connected already, in {where}")
+            say(f"{outcome.assistant.title}: already connected, in {where}")
             return
         say(f"{outcome.assistant.title}: {plural(len(outcome.assistant.hook_events()), 'hook')} in {where}")
         for change in outcome.changes:
@@ -103,13 +106,13 @@ def connect(
         if quiet:
             return
         for kept in outcome.kept:
-            tell(f'as it was: "{kept}"')
+            tell(f'previous version: "{kept}"')
         if outcome.assistant.note:
             tell(f"note: {outcome.assistant.note}")
         if not is_installed(outcome.assistant, desk.places):
             tell(f"note: {outcome.assistant.title} was not found on this machine")
         if wanted == "project":
-            tell("note: the commands hold for this machine alone; keep the file out of commits")
+            tell("note: the commands work only on this machine; do not commit the file")
 
     return run_each(
         [(one, partial(connect, desk, one, wanted, server=not no_mcp, dry_run=dry_run)) for one in chosen],
@@ -129,7 +132,7 @@ def _handled(program: "Program", handlers: HandlerName) -> "Program":
 
     settings = Home.open().settings.serve
     if settings.tls_cert:
-        raise UsageError("hooks reach no server with TLS", hint="--handlers mcp needs no server")
+        raise UsageError("hooks cannot reach a server with TLS", hint="--handlers mcp needs no server")
     return replace(program, server=f"http://127.0.0.1:{settings.port}")
 
 

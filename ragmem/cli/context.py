@@ -95,11 +95,11 @@ def context(
 ) -> int:
     """Print the memories that a new session or a task needs."""
     if every and project:
-        raise UsageError("--all and --project exclude each other", hint="give one of them")
+        raise UsageError("--all and --project are mutually exclusive", hint="give one of them")
     if prompt and not session:
         raise UsageError("--prompt needs --session", hint="ragmem context --session ID --prompt TEXT")
     if session and task:
-        raise UsageError("a task and --session exclude each other", hint="give it with --prompt")
+        raise UsageError("a task and --session are mutually exclusive", hint="give it with --prompt")
     said = standard_input(MAX_PROMPT)[:MAX_PROMPT].decode("utf-8", "replace") if prompt == "-" else prompt
     reason, notes = "", tuple[str, ...]()
     projects: Sequence[str] | None

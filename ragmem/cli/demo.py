@@ -56,8 +56,8 @@ def demo(
             _show(example, Path(folder).resolve())
     else:
         _show(example, _new_folder(keep.expanduser()))
-        say(f"\nNotes and memory of this demo are in {keep}.")
-    say("\nYour own notes and sessions: `ragmem setup` shows what it finds, and asks before it reads them.")
+        say(f"\nThe notes and the memory of this demo are in {keep}.")
+    say("\nNext, `ragmem setup` finds your own notes and sessions, and asks before it reads them.")
     return EXIT_OK
 
 
@@ -78,7 +78,7 @@ def _new_folder(folder: Path) -> Path:
 def _show(example: Path, folder: Path) -> None:
     home = folder / "home"
     shutil.copytree(example, home)
-    say("Notes of an invented developer become a memory: decisions, incidents, session summaries.\n")
+    say("This demo indexes the notes of an invented developer: decisions, incidents, session summaries.\n")
     with _as_person(home, folder / "memory"):
         _run(["seed", "--quiet"])
         for question in QUESTIONS:

@@ -50,9 +50,9 @@ def disconnect(
     from ragmem.services.wiring.connect import Outcome, disconnect, find_connections
 
     if assistants and every:
-        raise UsageError("--all and a name exclude each other", hint="ragmem disconnect --all")
+        raise UsageError("--all and a name are mutually exclusive", hint="ragmem disconnect --all")
     if not assistants and not every:
-        raise UsageError("say which assistant, or --all", hint="ragmem disconnect claude-code")
+        raise UsageError("name an assistant, or use --all", hint="ragmem disconnect claude-code")
     desk, wanted = connect_context(), scope_of(scope)
     chosen = (
         find_connections(desk)

@@ -65,14 +65,14 @@ def doctor(
 ) -> int:
     """Find problems and repair them."""
     if repair and updates:
-        raise UsageError("--repair and --updates exclude each other", hint="ragmem doctor --updates")
+        raise UsageError("--repair and --updates are mutually exclusive", hint="ragmem doctor --updates")
     if repair and read_only:
         raise UsageError(
-            "--repair and --read-only exclude each other", hint="ragmem doctor --repair --dry-run"
+            "--repair and --read-only are mutually exclusive", hint="ragmem doctor --repair --dry-run"
         )
     for given, name in ((dry_run, "--dry-run"), (yes, "--yes")):
         if given and not repair:
-            raise UsageError(f"{name} goes with --repair", hint=f"ragmem doctor --repair {name}")
+            raise UsageError(f"{name} requires --repair", hint=f"ragmem doctor --repair {name}")
     try:
         memory = open_memory(quiet=True)
     except ConfigError as error:
@@ -90,7 +90,7 @@ def doctor(
         if not as_json:
             _say_report(report, as_json=False, quiet=quiet)
             say()
-            table(("repair", "what it does"), [(step.name, step.what) for step in steps])
+            table(("repair", "action"), [(step.name, step.what) for step in steps])
         if dry_run:
             if as_json:
                 _say_json(report, steps)
@@ -98,10 +98,10 @@ def doctor(
         if not yes:
             require_consent(
                 f"do {plural(len(steps), 'repair')}?",
-                nobody="a repair writes to the memory and nobody is here to ask",
-                hint="look at the plan first: ragmem doctor --repair --dry-run",
+                nobody="a repair writes to the memory, and there is no terminal to confirm it",
+                hint="see the plan first: ragmem doctor --repair --dry-run",
                 refused="nothing was changed",
-                refused_hint="ragmem doctor --repair --dry-run shows what would be done",
+                refused_hint="ragmem doctor --repair --dry-run shows the plan",
             )
         done, report = _repair(memory, steps, deep=deep, quiet=quiet or as_json)
     if as_json:

@@ -62,7 +62,7 @@ def export(
     from ragmem.storage.maintenance.catalog_export import Contents, Selection
 
     if file == STDOUT and as_json and not dry_run:
-        raise UsageError("--json and standard output exclude each other", hint="name a file")
+        raise UsageError("--json and standard output are mutually exclusive", hint="name a file")
     moment = now()
     with open_memory(quiet=quiet) as memory, Bar(quiet=quiet or as_json) as bar:
         memory.require()

@@ -56,7 +56,7 @@ def feedback(
         return _report(out, dry_run=dry_run, yes=yes, as_json=as_json)
     for given, name in ((out, "--out"), (dry_run, "--dry-run"), (yes, "--yes")):
         if given:
-            raise UsageError(f"{name} goes with --report", hint="ragmem feedback --report")
+            raise UsageError(f"{name} requires --report", hint="ragmem feedback --report")
     if not identifier or verdict is None:
         raise UsageError("a rating needs an id and good or bad", hint="ragmem feedback ID good")
     with open_memory() as opened:
@@ -96,7 +96,7 @@ def _report(out: Path | None, *, dry_run: bool, yes: bool, as_json: bool) -> int
         if not yes:
             require_consent(
                 f"write this to {path}?",
-                nobody="a report is read by a person before it is written, and nobody is here",
+                nobody="a report must be confirmed on a terminal before it is written",
                 hint="ragmem feedback --report --dry-run",
                 refused="nothing was written",
             )

@@ -78,7 +78,9 @@ def forget(
 
     if undo:
         if ids or source or project or ingest or purge or dry_run:
-            raise UsageError("--undo stands alone", hint=f"ragmem forget --undo {undo}")
+            raise UsageError(
+                "--undo cannot be combined with other options", hint=f"ragmem forget --undo {undo}"
+            )
         return _undo(undo, as_json=as_json, quiet=quiet)
     with open_memory(quiet=quiet) as memory, Bar(quiet=quiet or as_json) as bar:
         memory.require()
@@ -105,7 +107,7 @@ def forget(
     _say(planned, done, purge=purge, as_json=as_json, quiet=quiet)
     if shared and not (as_json or quiet):
         named = " ".join(row.id[:12] for row in shared[:SHOWN])
-        tell(f"note: your team has {plural(len(shared), 'memory', 'memories')} of these; take back with:")
+        tell(f"note: your team has {plural(len(shared), 'memory', 'memories')} of these; withdraw them with:")
         tell(f"  ragmem share withdraw {named}")
     return EXIT_FAILED if done.left else EXIT_OK
 
@@ -114,10 +116,10 @@ def _ask(planned: "Plan", *, purge: bool) -> None:
     what = _summary(planned, purge=purge)
     require_consent(
         f"{what}?" + (" There is no undo" if purge else ""),
-        nobody=f"this would {what} and nobody is here to ask",
-        hint="look at them with --dry-run first; only then answer for whoever is not here, see --help",
+        nobody=f"this would {what}, and there is no terminal to confirm it",
+        hint="check the plan with --dry-run; --help explains how to confirm without a terminal",
         refused="nothing was forgotten",
-        refused_hint="ragmem forget --dry-run shows what would go",
+        refused_hint="ragmem forget --dry-run shows the plan",
     )
 
 
@@ -135,11 +137,11 @@ def _undo(run: str, *, as_json: bool, quiet: bool) -> int:
     if as_json:
         say_json({"schema": 1, "undone": done.run, **asdict(done)})
     else:
-        say(f"brought back {plural(done.restored, 'memory', 'memories')} of run {done.run}")
+        say(f"restored {plural(done.restored, 'memory', 'memories')} of run {done.run}")
         if done.left:
-            tell(f"{done.left:,} stay in the archive: their place has another text by now")
+            tell(f"{done.left:,} stay in the archive: a newer text has taken their place")
     if done.note:
-        tell(f"failed: found by full text, and finished by the next seed or gc: {done.note}")
+        tell(f"failed: only in full text so far, indexed by the next seed or gc: {done.note}")
         return EXIT_FAILED
     return EXIT_OK
 
@@ -161,8 +163,8 @@ def _say(planned: "Plan", done: "ForgetResult | None", *, purge: bool, as_json: 
             tell(f"undo with: ragmem forget --undo {done.run}")
     if planned.mixed and not quiet:
         tell(
-            f"{plural(len(planned.mixed), 'merged memory', 'merged memories')} with texts of it beside others"
-            " stay:"
+            f"{plural(len(planned.mixed), 'merged memory', 'merged memories')} with other texts as well "
+            "are kept:"
         )
         for one in planned.mixed[:SHOWN]:
             tell(f"  {one.id[:12]}  {one.title}")
@@ -173,7 +175,7 @@ def _say(planned: "Plan", done: "ForgetResult | None", *, purge: bool, as_json: 
     if quiet:
         return
     for path in done.sources[:SHOWN]:
-        tell(f"note: the file {path} is as it was; its text is left out until it changes")
+        tell(f"note: the file {path} is unchanged; its text is not stored again until it changes")
     if done.note:
         tell(f"note: {done.note}")
 

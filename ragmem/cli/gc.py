@@ -136,10 +136,10 @@ def gc(
         planning=missing or bool(only) or (idle is not None and dry_run),
     )
     if run and not undo:
-        raise UsageError("--run goes with --undo", hint=f"ragmem gc --undo --run {run}")
+        raise UsageError("--run requires --undo", hint=f"ragmem gc --undo --run {run}")
     dry_run = dry_run or bool(show)
     if dry_run and (undo or restore or history or (purge and show)):
-        raise UsageError("--dry-run shows the plan of a run, or of --purge", hint="ragmem gc --dry-run")
+        raise UsageError("--dry-run works only for a run and for --purge", hint="ragmem gc --dry-run")
     with open_memory(sources_file=sources_file, quiet=quiet) as memory:
         if idle is not None:
             return _switch_idle(memory, idle, as_json=as_json)
@@ -205,8 +205,8 @@ def _refuse_mixed_modes(*, planning: bool, **modes: bool) -> None:
     chosen = [name for name, wanted in modes.items() if wanted]
     if len(chosen) > 1 or (chosen and planning):
         raise UsageError(
-            f"--{chosen[0]} stands alone",
-            hint="give one of them at a time; `ragmem gc --help` tells what each does",
+            f"--{chosen[0]} cannot be combined with other options",
+            hint="use one at a time; `ragmem gc --help` explains them",
         )
 
 
@@ -253,13 +253,13 @@ def _switch_idle(memory: Ragmem, wanted: bool, *, as_json: bool) -> int:
     if as_json:
         say_json({"schema": 1, "idle_gc": holds, "file": str(change.path)})
     elif holds != wanted:
-        tell("idle gc stays as it is: the variable RAGMEM_LIFECYCLE_AUTOMATIC says otherwise")
+        tell("idle gc is unchanged: the environment variable RAGMEM_LIFECYCLE_AUTOMATIC overrides it")
     elif holds:
         minutes = memory.settings.lifecycle.idle_minutes
-        say(f"idle gc is on: `ragmem serve` carries gc out after {minutes:g} minutes without a request")
+        say(f"idle gc is on: `ragmem serve` runs gc after {minutes:g} minutes without a request")
         say("`ragmem gc --dry-run` shows what it would do, `ragmem gc --history` what it did")
     else:
-        say("idle gc is off: gc runs only when somebody runs it")
+        say("idle gc is off: gc runs only when you run it")
     return EXIT_OK if holds == wanted else EXIT_USAGE
 
 
@@ -270,11 +270,11 @@ def _undo(memory: Ragmem, run: str, *, as_json: bool) -> int:
     else:
         say(f"restored {plural(done.restored, 'memory', 'memories')} of run {done.run}")
         if done.left:
-            tell(f"{done.left:,} stay in the archive: their place has another text by now")
+            tell(f"{done.left:,} stay in the archive: a newer text has taken their place")
         if done.kept:
             tell(
-                f"{done.kept:,} merged stay: they were changed, pinned or recalled since, or their originals"
-                " are purged"
+                f"{done.kept:,} merged memories stay: they were changed, pinned or recalled since, or "
+                "their originals are purged"
             )
     return _exit_code(done.note)
 
@@ -298,7 +298,7 @@ def _purge(memory: Ragmem, *, dry_run: bool, yes: bool, as_json: bool) -> int:
         lost = (
             f"; {plural(plan.texts, 'text')} would be lost"
             if plan.texts
-            else "; their texts are kept elsewhere"
+            else "; other memories have the same texts"
         )
         _ask(f"delete {what} for good{lost}", yes=yes, look="ragmem gc --history")
         plan = memory.gc.purge()
@@ -306,9 +306,9 @@ def _purge(memory: Ragmem, *, dry_run: bool, yes: bool, as_json: bool) -> int:
         say_json({"schema": 1, "dry_run": dry_run, **asdict(plan)})
     else:
         done = "would delete" if dry_run else "deleted"
-        say(f"{done} {what}, {plural(plan.texts, 'text')} that nothing else has")
+        say(f"{done} {what}, including {plural(plan.texts, 'text')} stored nowhere else")
         if plan.left:
-            say("a process still reads what was there before; `ragmem scrub` takes it out of the log later")
+            say("another process still reads the old data; `ragmem scrub` removes it from the log later")
     return EXIT_OK
 
 
@@ -331,7 +331,7 @@ def _history(memory: Ragmem, limit: int | None, *, as_json: bool) -> int:
         )
         return EXIT_OK
     if not runs:
-        say("gc never ran")
+        say("gc has not run yet")
         return EXIT_OK
     table(
         ("run", "started", "by", "state", "in the archive", "did"),
@@ -361,9 +361,9 @@ def _summary(outcome: Outcome) -> str:
         (outcome.reprieved, f"reprieved {outcome.reprieved:,}"),
         (outcome.mended, f"finished {outcome.mended:,}"),
         (outcome.dropped, f"dropped {outcome.dropped:,} unowned"),
-        (outcome.skipped, f"left {outcome.skipped:,} that have changed meanwhile"),
-        (outcome.stopped, "stopped because time was up: the next run goes on"),
-        (any(outcome.swept.values()), f"swept {sum(outcome.swept.values()):,} rows that no memory owns"),
+        (outcome.skipped, f"left {outcome.skipped:,} that have changed in the meantime"),
+        (outcome.stopped, "stopped at the time limit: the next run continues"),
+        (any(outcome.swept.values()), f"swept {sum(outcome.swept.values()):,} orphaned rows"),
     )
     return ", ".join(told for count, told in counted if count) or "nothing was done"
 
@@ -377,7 +377,7 @@ def _exit_code(note: str) -> int:
     """Print why memories wait for vectors, if some do; return the exit code."""
     if not note:
         return EXIT_OK
-    tell(f"failed: found by full text, and finished by the next seed or gc: {note}")
+    tell(f"failed: only in full text so far, indexed by the next seed or gc: {note}")
     return EXIT_FAILED
 
 
@@ -486,24 +486,24 @@ def _say_plan(plan: Plan, clusters: Sequence[PlanCluster], *, everything: bool, 
         say()
     swept = {name: count for name, count in plan.sweep.items() if count}
     if swept:
-        say_fitted("no memory owns: " + ", ".join(f"{count:,} {name}" for name, count in swept.items()))
+        say_fitted("orphaned rows: " + ", ".join(f"{count:,} {name}" for name, count in swept.items()))
     if plan.empty:
-        say_fitted(f"nothing to do: {plural(plan.memories, 'memory', 'memories')}, all in order")
+        say_fitted(f"nothing to do: {plural(plan.memories, 'memory', 'memories')} checked")
     else:
         after = plan.searched - plan.removal_count
         say_fitted(f"searched by default: {plan.searched:,} memories now, {after:,} afterwards")
     if plan.cards:
-        say_fitted(f"{plural(len(plan.cards), 'cluster')} of which the language model is to write a text")
+        say_fitted(f"{plural(len(plan.cards), 'cluster')} for the language model to summarize")
     if plan.comparisons:
         count = plural(len(plan.comparisons), "memory", "memories")
-        say_fitted(f"{count} that the language model is to compare with older ones")
+        say_fitted(f"{count} for the language model to compare with older ones")
     if plan.uncompared:
         say_fitted(
             f"{plural(plan.uncompared, 'memory is', 'memories are')} not compared yet, and their projects"
             f" not aged{': ' + plan.note if plan.note else ''}"
         )
     if plan.expired:
-        kept = plural(plan.expired, "memory has lain", "memories have lain")
+        kept = plural(plan.expired, "memory has been", "memories have been")
         say_fitted(
             f"{kept} in the archive for longer than archive.keep_days; `ragmem gc --history` shows the runs"
         )
@@ -521,7 +521,7 @@ def _ask(what: str, *, yes: bool, look: str) -> None:
         return
     require_consent(
         f"{what}?",
-        nobody=f"this would {what} and nobody is here to ask",
-        hint=f"`{look}` shows it, and changes nothing",
+        nobody=f"this would {what}, and there is no terminal to confirm it",
+        hint=f"`{look}` shows the plan",
         refused="nothing was removed",
     )

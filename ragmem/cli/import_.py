@@ -86,10 +86,13 @@ def import_(
         from ragmem.readers.foreign.tools import find_tool, recognise
 
         if tool is not None and file == STDIN:
-            raise UsageError(f"the store of {tool} is no stream", hint="give its path")
+            raise UsageError(f"the store of {tool} cannot be read from standard input", hint="give its path")
         if found := find_tool(tool.value) if tool else recognise(file):
             if keep is not KeepName.NEWER:
-                raise UsageError("--keep is for exports of ragmem", hint="what changed in a store is updated")
+                raise UsageError(
+                    "--keep is for exports of ragmem",
+                    hint="from other tools, changed memories are always updated",
+                )
             return _import_foreign(file, found, dry_run=dry_run, as_json=as_json, quiet=quiet)
     from ragmem.api.memory import now
     from ragmem.services.transfer.export_reader import ExportReader
@@ -113,7 +116,7 @@ def import_(
             sizes=memory.settings.chunking,
         )
     if done.note and not quiet:
-        tell(f"note: stored, found by full text, and indexed by a later seed: {done.note}")
+        tell(f"note: stored, only in full text so far, indexed by a later seed: {done.note}")
     if as_json:
         say_json({"schema": 1, "dry_run": dry_run, **asdict(done)})
     else:
@@ -142,7 +145,7 @@ def _import_foreign(path: Path, tool: "Tool", *, dry_run: bool, as_json: bool, q
         )
     if not quiet:
         if done.note:
-            tell(f"note: stored, found by full text, and indexed by a later seed: {done.note}")
+            tell(f"note: stored, only in full text so far, indexed by a later seed: {done.note}")
         for reason, count in sorted(done.left_out.items()):
             tell(f"note: left out: {reason}: {count:,}")
         for refusal in done.refusals:

@@ -133,11 +133,11 @@ def ingest(
     )
     if drain:
         if paths or any((kind, tag, project, spec, at, title, buffer, text, code, rebuild, dry_run)):
-            raise UsageError("--drain goes alone", hint="ragmem ingest --drain")
+            raise UsageError("--drain cannot be combined with other arguments", hint="ragmem ingest --drain")
         return ingest_buffer.drain(as_json=as_json, quiet=quiet)
     if buffer:
         if code or rebuild or dry_run:
-            raise UsageError("--buffer takes texts and files alone", hint="ragmem ingest --buffer notes.md")
+            raise UsageError("--buffer takes only texts and files", hint="ragmem ingest --buffer notes.md")
         request = Request(
             texts=text or (),
             paths=paths,
@@ -157,20 +157,20 @@ def ingest(
         return ingest_buffer.buffer(request)
     if any((text, type_, session, agent, as_lines)):
         raise UsageError(
-            "--text, --type, --session, --agent and --jsonl go with --buffer",
+            "--text, --type, --session, --agent and --jsonl require --buffer",
             hint="ragmem ingest --buffer --text TEXT",
         )
     if not paths:
         raise UsageError("missing argument 'PATH...'", hint="give files and folders, or - for standard input")
     if code:
         if any((kind, tag, project, spec, at, title)) or "-" in paths:
-            raise UsageError("--code takes folders alone", hint="ragmem ingest --code .")
+            raise UsageError("--code takes only folders", hint="ragmem ingest --code .")
         from ragmem.cli.ingest_code import ingest_code
 
         return ingest_code(paths, rebuild=rebuild, dry_run=dry_run, as_json=as_json, quiet=quiet)
     if rebuild:
         raise UsageError(
-            "--rebuild goes with --code", hint="ragmem seed --rebuild, or ingest --code --rebuild"
+            "--rebuild requires --code", hint="ragmem seed --rebuild, or ingest --code --rebuild"
         )
     moment, run = now(), ""
     with open_memory(quiet=quiet) as memory:
@@ -209,7 +209,7 @@ def ingest(
             run = next((item.run for item in stored if item.run), "")
             notes = dict.fromkeys(item.note for item in stored if item.note and item.note not in problems)
             for note in () if quiet else notes:
-                tell(f"note: stored, found by full text, and indexed by a later seed: {note}")
+                tell(f"note: stored, only in full text so far, indexed by a later seed: {note}")
     if as_json:
         say_json(
             {
@@ -240,7 +240,7 @@ def _shape(
 def _check_paths(paths: list[str], *, explain: bool, dry_run: bool, titled: bool) -> list[str]:
     """Return the paths; raises UsageError for an empty one, or an option that does not fit them."""
     if explain and not dry_run:
-        raise UsageError("--explain goes with --dry-run", hint="ragmem ingest --dry-run --explain PATH")
+        raise UsageError("--explain requires --dry-run", hint="ragmem ingest --dry-run --explain PATH")
     if "" in paths:
         # An unset variable in a script must not store the working folder.
         raise UsageError("a path is empty", hint="give a path, or - for standard input")
@@ -263,7 +263,7 @@ def _tell(warnings: Sequence[str], problems: Sequence[str]) -> None:
 def _point_to_seed(folder: "FolderSurvey") -> None:
     if folder.sources:
         asked = " ".join(f"-s {name}" for name in folder.sources)
-        tell(f"note: seed reads files there and follows their changes: ragmem seed {asked}")
+        tell(f"note: seed also reads this folder and tracks changes: ragmem seed {asked}")
 
 
 def _confirm_large_folders(
@@ -282,14 +282,14 @@ def _confirm_large_folders(
     told = [f'"{one.folder}": {_folder_size(one)}' for one in large]
     if not sys.stdin.isatty():
         raise UsageError(
-            printable(f"nobody is here to ask whether to read {told[0]}"),
-            hint="look at it with --dry-run; `ragmem ingest --help` tells how to answer beforehand",
+            printable(f"there is no terminal to confirm reading {told[0]}"),
+            hint="check it with --dry-run; `ragmem ingest --help` explains how to confirm in advance",
         )
     for line in told:
         tell(line)
     what = "it" if len(large) == 1 else "them"
     if not confirm(f"read {what}?"):
-        raise UsageError("nothing was read", hint="name a smaller folder, or look with --dry-run")
+        raise UsageError("nothing was read", hint="name a smaller folder, or check it with --dry-run")
 
 
 def _folder_size(folder: "FolderSurvey") -> str:

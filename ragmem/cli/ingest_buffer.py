@@ -18,11 +18,9 @@ if TYPE_CHECKING:
 def buffer(request: Request) -> int:
     """Accept texts, files and standard input that the fast path could not parse."""
     if request.as_lines and STDIN not in request.paths:
-        raise UsageError("--jsonl is about standard input", hint="ragmem ingest --buffer --jsonl -")
+        raise UsageError("--jsonl reads standard input", hint="ragmem ingest --buffer --jsonl -")
     if not request.texts and not request.paths:
-        raise UsageError(
-            "there is nothing to accept", hint='ragmem ingest --buffer --text "what to remember"'
-        )
+        raise UsageError("there is no text to store", hint='ragmem ingest --buffer --text "what to remember"')
     for path in request.paths:
         if path != STDIN and not Path(path).exists():
             raise NotFoundError(f'there is no file "{path}"', hint="give a path, or - for standard input")
@@ -59,19 +57,19 @@ def drain(*, as_json: bool, quiet: bool) -> int:
             }
         )
     else:
-        twice = f", {done.duplicates:,} of them known already" if done.duplicates else ""
-        say(f"took in {plural(done.writes, 'write')}{twice}")
+        twice = f", {done.duplicates:,} of them duplicates" if done.duplicates else ""
+        say(f"ingested {plural(done.writes, 'write')}{twice}")
         if indexed > done.writes and not quiet:
-            tell(f"made the vectors of {plural(indexed, 'memory', 'memories')} that waited")
+            tell(f"made the vectors of {plural(indexed, 'memory', 'memories')} that were waiting")
         if taken.events:
             brought = plural(len(taken.ids), "memory is", "memories are")
-            say(f"took up {plural(taken.events, 'event')} of hooks: {brought} new or changed")
+            say(f"processed {plural(taken.events, 'event')} of hooks: {brought} new or changed")
     if taken.left and not quiet:
-        tell(f"note: {plural(len(taken.left), 'event')} of hooks left until there is a transcript")
+        tell(f"note: {plural(len(taken.left), 'event')} of hooks kept until there is a transcript")
     for problem in taken.problems if not quiet else ():
         tell(f"a hook's event: {problem}")
     if note and not quiet:
-        tell(f"note: found by full text, and indexed by a later seed: {note}")
+        tell(f"note: only in full text so far, indexed by a later seed: {note}")
     for path, reason in aside:
         tell(f"set aside: {path}: {done.rejected.get(path.name.rpartition('-')[0], reason)}")
     for one in rejected:

@@ -58,7 +58,7 @@ def _say(report: "CodeReport", *, quiet: bool) -> None:
         tell(f"renamed: {old} -> {new}")
     notes = [
         *((path, reason, "skipped") for path, reason in report.skipped),
-        *((path, problem, "not read whole") for path, problem in report.problems.items()),
+        *((path, problem, "not read completely") for path, problem in report.problems.items()),
     ]
     for path, reason, what in notes[:SHOWN]:
         tell(f"{what}: {path}: {reason}")

@@ -102,7 +102,7 @@ def read(pages: dict[str, Path], words: list[str]) -> str:
         close = nearest(name, [*pages, *COMMANDS]) if name not in pages else ""
         raise UsageError(
             f'no page{"" if name not in pages else f" {name}"} says "{" ".join(words)}"',
-            hint=close if close.startswith("did") else "`ragmem help` shows the pages",
+            hint=close if close.startswith("did") else "`ragmem help` lists the pages",
         )
     lines = [f"- {one.heading}: `ragmem help {one.page} {_argument(one.heading)}`" for one in found]
     return f"# Where it says {' '.join(words)}\n\n" + "\n".join(lines) + "\n"

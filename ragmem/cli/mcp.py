@@ -56,6 +56,6 @@ def mcp(
     from ragmem.mcp import stdio
 
     if sys.stdin.isatty():
-        tell("an assistant starts this and talks to it in JSON, see `ragmem connect`; end with ^D")
+        tell("assistants start this server and speak JSON to it, see `ragmem connect`; end with ^D")
     options = stdio.Options(profile.value, project=str(project or ""), structured=structured)
     return stdio.run(options)

@@ -56,7 +56,7 @@ def show(as_json: JsonOption = False) -> int:
         say_json({"schema": 1, "projects": shapes})
         return EXIT_OK if lines else EXIT_NO
     if not lines:
-        say("no project yet")
+        say("there are no projects yet")
         return EXIT_NO
     table(
         ("project", "id", "memories", "last write", "folders", "remotes"),
@@ -177,7 +177,7 @@ def assign(
 
     if named == bool(identifiers or project) or bool(identifiers) != bool(project):
         raise UsageError(
-            "nothing says which memories belong to which project",
+            "name memories and a project, or use --named",
             hint="ragmem projects assign ID --to PROJECT, or --named",
         )
     with open_memory(quiet=quiet) as memory, Bar(quiet=quiet or as_json) as bar:
@@ -194,7 +194,7 @@ def assign(
     for done in () if as_json else every:
         _say(done, dry_run=dry_run, quiet=quiet)
     if not every and not as_json:
-        say("each memory is where its text says")
+        say("all memories are in the project that their text names")
     return EXIT_OK if every else EXIT_NO
 
 
@@ -230,10 +230,10 @@ def _say(done: "ProjectChange", *, dry_run: bool, quiet: bool) -> None:
         tell(f"note: {plural(done.archived, 'memory', 'memories')} of the archive {would or 'went '}along")
     if done.doubles:
         back = f": `ragmem gc --undo --run {done.run}` brings them back" if done.run else ""
-        stood = "stand in both" if dry_run else "stood in both; the older ones are in the archive"
+        stood = "exist in both" if dry_run else "existed in both; the older ones are archived"
         tell(f"note: {plural(done.doubles, 'memory', 'memories')} {stood}{back}")
     if done.note:
-        tell(f"note: found by full text, and indexed by a later seed: {done.note}")
+        tell(f"note: only in full text so far, indexed by a later seed: {done.note}")
 
 
 def _folder_list(values: tuple[str, ...]) -> str:

@@ -165,7 +165,9 @@ def query(
     from ragmem.services.retrieval.shapes import match_shape
 
     if sum((as_json, as_lines, as_ids, as_context)) > 1:
-        raise UsageError("--json, --jsonl, --ids and --context exclude each other", hint="give one of them")
+        raise UsageError(
+            "--json, --jsonl, --ids and --context are mutually exclusive", hint="give one of them"
+        )
     _refuse_contradictions(
         modes=mode is not None and route is not RouteName.AUTO,
         words=in_words and (as_lines or as_ids or as_context),
@@ -267,10 +269,12 @@ app = Command(query, EPILOG)
 
 def _nothing_found(routed: "RoutedAnswer", projects: tuple[str, ...] | None, *, is_empty: bool) -> str:
     if is_empty and not routed.shown_facts:
-        return (
-            "no memory is stored yet: `ragmem seed` reads what lies on disk, `ragmem ingest FOLDER` the rest"
-        )
-    where = "any project" if projects is None else "this project and yours (--all asks every project)"
+        return "nothing is stored yet: run `ragmem seed`, or `ragmem ingest FOLDER`"
+    where = (
+        "any project"
+        if projects is None
+        else "this project or your own memories (--all searches all projects)"
+    )
     return f"{'no memory' if routed.shown_facts else 'nothing'} found in {where}"
 
 
@@ -298,17 +302,15 @@ def _ask_daemon(
 
 def _refuse_contradictions(*, modes: bool, words: bool) -> None:
     if words:
-        raise UsageError("--answer is for people or --json", hint="leave out --jsonl, --ids and --context")
+        raise UsageError("--answer prints text or --json", hint="leave out --jsonl, --ids and --context")
     if modes:
-        raise UsageError("--mode and --route exclude each other", hint="LightRAG's modes know no route")
+        raise UsageError("--mode and --route are mutually exclusive", hint="LightRAG's modes have no routes")
 
 
 def _read_question() -> str:
     raw = standard_input(MAX_INPUT)
     if len(raw) > MAX_INPUT:
-        raise UsageError(
-            f"standard input is longer than {MAX_INPUT:,} bytes", hint="ask with the part that matters"
-        )
+        raise UsageError(f"standard input is longer than {MAX_INPUT:,} bytes", hint="shorten the question")
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -67,9 +67,7 @@ def say_answer(
     say("")
     named = find_citations(text, len(sources))
     if not named and not quiet:
-        tell(
-            "note: the answer names no source, so that nothing shows where it is from; it was made of these:"
-        )
+        tell("note: the answer cites no source; it was made from these:")
     for number in named or range(1, len(sources) + 1):
         say(dim(f"[{number}] {sources[number - 1]}"))
     return EXIT_OK
@@ -82,8 +80,8 @@ def _say_timeline(
     told = memory.retrieval.answer_by_timeline(question, now=now)
     if told is None:
         raise BackendError(
-            "an answer in words is made by a language model, and none is configured",
-            hint="name one in config.toml, [language_model], or ask without --answer",
+            "--answer needs a language model, and none is configured",
+            hint="configure one in [language_model] of config.toml, or leave --answer out",
         )
     if as_json:
         from ragmem.services.retrieval.occurrences import occurrence_shape

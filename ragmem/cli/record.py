@@ -67,7 +67,7 @@ def record(
     from ragmem.services.records.records import record_shape
 
     if text == "-" and field:
-        raise UsageError("- and --field exclude each other", hint="put the field into the JSON document")
+        raise UsageError("- and --field are mutually exclusive", hint="put the field in the JSON document")
     moment = now()
     wish = DraftOptions(
         tags=tuple(tag or ()), project=project, spec=spec, at=parse_moment(at, now=moment) if at else None
@@ -94,7 +94,7 @@ def record(
     for item in stored:
         say(item.memory.text if dry_run else item.memory.short_id)
     for note in () if quiet else dict.fromkeys(item.note for item in stored if item.note):
-        tell(f"note: stored, found by full text, and indexed by a later seed: {note}")
+        tell(f"note: stored, only in full text so far, indexed by a later seed: {note}")
     return EXIT_OK
 
 
@@ -116,17 +116,17 @@ def _parse_record(kind: RecordType, text: str, options: Sequence[str]) -> "Typed
         paired = form in (FieldType.PAIRS, FieldType.PATH_PAIRS)
         if dot and paired:
             if key in fields.setdefault(whole, {}):
-                raise UsageError(f'the field "{name}" is given twice', hint="it holds one text")
+                raise UsageError(f'the field "{name}" is given twice', hint="it has a single value")
             fields[whole][key] = value
         elif form in (FieldType.TEXTS, FieldType.PATHS):
             fields.setdefault(name, []).append(value)
         elif paired:
             raise UsageError(
-                f'the field "{name}" of the {kind} wants a name for "{value}"',
+                f'the field "{name}" of the {kind} needs a name for "{value}"',
                 hint=f"write --field {name}.NAME=VALUE",
             )
         elif name in fields:
-            raise UsageError(f'the field "{name}" is given twice', hint="it holds one text")
+            raise UsageError(f'the field "{name}" is given twice', hint="it has a single value")
         else:
             fields[name] = value
     return checked(kind, fields)

@@ -75,9 +75,9 @@ def refresh(
 ) -> int:
     """Write proven memories into an assistant's memory file."""
     if file is not None and assistant:
-        raise UsageError("--file and --for exclude each other", hint="give one of them")
+        raise UsageError("--file and --for are mutually exclusive", hint="give one of them")
     if dry_run and check:
-        raise UsageError("--dry-run and --check exclude each other", hint="give one of them")
+        raise UsageError("--dry-run and --check are mutually exclusive", hint="give one of them")
     with open_memory(quiet=quiet) as memory:
         memory.require()
         named = memory.projects.resolve([project])[0] if project else ""
@@ -103,12 +103,12 @@ def refresh(
 def _describe_result(done: "RefreshPlan", *, dry_run: bool, check: bool) -> str:
     what = f"{plural(done.index.lines, 'memory', 'memories')} of {done.index.considered:,} proven"
     if not done.changed and not done.index.lines:
-        return f"{done.path}: nothing to write, none of {done.index.considered:,} memories is for it"
+        return f"{done.path}: nothing to write, none of {done.index.considered:,} memories qualifies"
     if not done.changed:
         return f"{done.path}: up to date, {what}"
     if check:
         return f"{done.path}: not up to date; run `ragmem refresh`"
-    return f"{done.path}: {'would tell' if dry_run else 'tells'} {what}"
+    return f"{done.path}: {'would write' if dry_run else 'wrote'} {what}"
 
 
 def _document(done: "RefreshPlan", *, wrote: bool) -> dict[str, Any]:

@@ -78,12 +78,12 @@ def restore(
         )
     else:
         what = plural(done.counts.get("memories", 0), "memory", "memories")
-        say(f"{file}: sound, {what}" if dry_run else f"restored {what}")
+        say(f"{file}: verified, {what}" if dry_run else f"restored {what}")
     if not dry_run and not quiet:
         if done.replaced:
             tell(f"undo with: ragmem restore {done.replaced}")
         if foreign:
-            tell("vectors and graph lie elsewhere: `ragmem gc` brings them up to date")
+            tell("vectors and graph are in another store: `ragmem gc` updates them")
     return EXIT_OK
 
 
@@ -121,8 +121,8 @@ def _confirm(memory: "Ragmem", source: "Source", *, yes: bool) -> None:
     change = f"replace {present} by {plural(source.counts.get('memories', 0), 'memory', 'memories')}"
     require_consent(
         f"{change}?",
-        nobody=f"this would {change} and nobody is here to ask",
-        hint="look at it first: ragmem restore FILE --dry-run",
+        nobody=f"this would {change}, and there is no terminal to confirm it",
+        hint="verify it first: ragmem restore FILE --dry-run",
         refused="nothing was restored",
         refused_hint="--dry-run only verifies",
     )

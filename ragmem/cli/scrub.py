@@ -30,7 +30,7 @@ MOST_PATTERN = 65_536
 SHOWN = 20
 """Memories that are listed; --json has all of them."""
 
-SOURCE = "edit it; only known secrets are covered when it is seeded again"
+SOURCE = "edit it; the next seed removes only known secrets"
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 
@@ -97,7 +97,7 @@ def scrub(
         if pattern is not None and is_large(planned) and not allow_large:
             raise UsageError(
                 f"{len(planned.memories)} of {planned.total} memories have it",
-                hint="look at them first: add --dry-run",
+                hint="check them first: add --dry-run",
             )
         if not planned.empty and not yes:
             if not as_json and not quiet and sys.stdin.isatty():
@@ -108,7 +108,9 @@ def scrub(
     _say_plan(planned, done, as_json=as_json, quiet=quiet)
     if shared and not (as_json or quiet):
         tell(f"note: your team has {plural(len(shared), 'memory', 'memories')} of these as they were")
-        tell("  the next `ragmem share push` withdraws what was changed; docs/share.md says what git keeps")
+        tell(
+            "  the next `ragmem share push` withdraws the changed ones; docs/share.md explains what git keeps"
+        )
     return EXIT_FAILED if done.left else EXIT_OK
 
 
@@ -117,7 +119,7 @@ def _read(pattern: str | None) -> str | None:
         return pattern
     raw = standard_input(MOST_PATTERN)
     if len(raw) > MOST_PATTERN:
-        raise UsageError(f"the pattern has more than {MOST_PATTERN} bytes", hint="give the secret alone")
+        raise UsageError(f"the pattern has more than {MOST_PATTERN} bytes", hint="give only the secret")
     try:
         return raw.decode().removesuffix("\n").removesuffix("\r")
     except UnicodeDecodeError as error:
@@ -127,9 +129,9 @@ def _read(pattern: str | None) -> str | None:
 def _ask(planned: "Plan") -> None:
     what = f"change {plural(len(planned.memories), 'memory', 'memories')} for good"
     require_consent(
-        f"{what}? There is no undo",
-        nobody=f"this would {what} and nobody is here to ask",
-        hint="look at the plan first: add --dry-run",
+        f"{what}? This cannot be undone",
+        nobody=f"this would {what}, and there is no terminal to confirm it",
+        hint="check the plan first: add --dry-run",
         refused="nothing was changed",
         refused_hint="ragmem scrub --dry-run shows the plan",
     )
@@ -158,7 +160,7 @@ def _say_plan(planned: "Plan", done: "ScrubResult | None", *, as_json: bool, qui
         plural(len(planned.backups), "backup"),
     ]
     if planned.empty:
-        say("nothing of it is stored")
+        say("it is not stored anywhere")
     else:
         say(f"{'would clean' if would else 'cleaned'} {', '.join(counts)}")
     if not quiet:
@@ -173,11 +175,11 @@ def _tell_outside(planned: "Plan") -> None:
     for backup in planned.backups:
         tell(f"in the backup {backup.path}" + (f": {backup.problem}" if backup.problem else ""))
     for path in planned.sources[:SHOWN]:
-        tell(f"warning: the file {path} still holds it; {SOURCE}")
+        tell(f"warning: the file {path} still has it; {SOURCE}")
     if len(planned.sources) > SHOWN:
         tell(f"and {plural(len(planned.sources) - SHOWN, 'other file')}; --json names all")
     for path in planned.config:
-        tell(f"warning: the configuration {path} holds it and was left alone")
+        tell(f"warning: the configuration {path} has it and was not changed")
 
 
 def _say_proof(done: "ScrubResult", *, quiet: bool) -> None:

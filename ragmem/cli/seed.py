@@ -94,9 +94,11 @@ def seed(
     )
     verdict = None
     if explain and not dry_run:
-        raise UsageError("--explain goes with --dry-run", hint="ragmem seed --dry-run --explain")
+        raise UsageError("--explain requires --dry-run", hint="ragmem seed --dry-run --explain")
     if background and (dry_run or check):
-        raise UsageError("--background stores something", hint="ragmem seed --background")
+        raise UsageError(
+            "--background cannot be combined with --check or --dry-run", hint="ragmem seed --background"
+        )
     listed = dry_run and expect is None
     waits = no_wait or background
     with open_memory(sources_file=sources_file, quiet=quiet) as memory, Bar(quiet=quiet or as_json) as bar:
@@ -209,7 +211,7 @@ def _say(report: Any, *, listed: bool, explain: bool, quiet: bool, named: bool) 
     if told:
         table(names, counts)
     else:
-        tell("note: no source has a file here; `ragmem inspect sources` shows where they look")
+        tell("note: no source has any files; `ragmem inspect sources` shows the globs")
     if report.resumed:
         done = "would be finished" if report.dry_run else "finished"
         tell(f"{plural(report.resumed, 'memory', 'memories')} of an earlier run {done}")
@@ -217,7 +219,10 @@ def _say(report: Any, *, listed: bool, explain: bool, quiet: bool, named: bool) 
         _tell_transcripts(report.streamed, dry_run=report.dry_run)
     if report.note:
         waiting = plural(report.pending, "memory waits", "memories wait")
-        tell(f"failed: {waiting} for vectors, found by full text, finished by the next seed: {report.note}")
+        tell(
+            f"failed: {waiting} for vectors, only in full text so far, finished by the next seed: "
+            f"{report.note}"
+        )
     if report.extraction:
         _tell_extraction(report.extraction)
     if report.run:
@@ -235,7 +240,7 @@ def _tell_transcripts(done: Any, *, dry_run: bool) -> None:
         tell(f"transcripts: {read} would be read")
         return
     rate = f" in {done.seconds:.1f} s, {size(int(done.bytes / done.seconds))}/s" if done.seconds else ""
-    twice = f", {done.doubled:,} of them told by another transcript" if done.doubled else ""
+    twice = f", {done.doubled:,} of them also in another transcript" if done.doubled else ""
     tell(f"transcripts: {read} read{rate}: {plural(done.exchanges, 'exchange')}{twice}")
 
 
@@ -247,7 +252,7 @@ def index_in_background(memory: Any) -> bool:
         # One that runs already looks again before it ends.
         indexer.start(memory)
     except OSError as error:
-        tell(f"note: no process can be started for the vectors: {error.strerror}")
+        tell(f"note: cannot start a process for the vectors: {error.strerror}")
         return False
     return True
 
@@ -256,14 +261,14 @@ def _tell_searchable(report: Any) -> None:
     """Tell when full text has everything, unless nothing waits for its vectors."""
     if report.pending and not report.note:
         waiting = plural(report.pending, "memory waits", "memories wait")
-        tell(f"found by words after {report.searchable_seconds:.1f} s; {waiting} for vectors")
+        tell(f"in full text after {report.searchable_seconds:.1f} s; {waiting} for vectors")
 
 
 def _tell_indexed(report: Any, *, background: bool) -> None:
     if report.indexed:
         # A file with what a script printed tells what was stored, and needs no clock.
         if sys.stderr.isatty():
-            tell(f"found by words and vectors after {report.seconds:.1f} s")
+            tell(f"indexed after {report.seconds:.1f} s")
     elif report.pending and not report.note:
         makes = "another process" if background else "`ragmem ingest --drain`, or the next seed,"
         _tell_searchable(report)
@@ -290,7 +295,7 @@ def _tell_extraction(done: Any) -> None:
         said = f"asked {done.model} about {plural(done.asked, 'text', 'texts')}"
         if done.invalid:
             answers = plural(done.invalid, "answer was", "answers were")
-            said += f"; {answers} invalid, where the rules' entities stand"
+            said += f"; {answers} invalid and replaced by the rules' entities"
         if done.invented:
             said += f"; {plural(done.invented, 'invented entity', 'invented entities')} left out"
         tell(said)

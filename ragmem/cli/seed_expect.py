@@ -35,22 +35,22 @@ class ExpectOptions:
         given = {"--junit": self.junit, "--github": self.github, "--write-expect": self.write}
         for option, value in given.items():
             if value and self.file is None:
-                raise UsageError(f"{option} goes with --expect", hint="ragmem seed --expect FILE")
+                raise UsageError(f"{option} requires --expect", hint="ragmem seed --expect FILE")
         if self.write and (dry_run or self.junit or self.github):
             raise UsageError(
-                "--write-expect writes what there is after a seed, and compares nothing",
+                "--write-expect cannot be combined with a comparison",
                 hint="ragmem seed --expect FILE --write-expect",
             )
         if self.write and self.file is not None and place_for(self.file, force=True).exists():
             raise UsageError(
-                f'there is a file "{self.file}" already', hint="move it away, or name another one"
+                f'there is a file "{self.file}" already', hint="move it aside, or choose another name"
             )
         if self.junit is not None and self.file is not None:
             place = place_for(self.junit, force=True)
             if place == self.file.resolve():
                 raise UsageError(
-                    f'"{self.junit}" says what is expected, and would be replaced',
-                    hint="give --junit a file of its own",
+                    f'"{self.junit}" is the file of --expect and would be overwritten',
+                    hint="give --junit another file",
                 )
         return self
 
@@ -148,8 +148,8 @@ def write_expectations(memory: "Ragmem", report: "SeedReport", path: Path) -> No
 
     stored = _tier_counts(memory)
     lines = [
-        "# What must hold after `ragmem seed --expect` has read this file; docs/ci.md tells of each key.",
-        "# A number is met exactly; a range is { min = 1, max = 9 }, of which either may be left out.",
+        "# Expectations that `ragmem seed --expect` checks; docs/ci.md explains each key.",
+        "# A number must match exactly; a range is { min = 1, max = 9 }, and either end is optional.",
         "",
         "unread = 0",
     ]

@@ -139,7 +139,7 @@ def serve(
         if print_token or renew_token:
             say(new_token(state) if renew_token else load_token(state))
             if renew_token and not quiet:
-                tell("a server that runs takes the token before until it is started again")
+                tell("a running server accepts the old token until it is restarted")
             return EXIT_OK
         if uninstall:
             from ragmem.cli.serve_install import uninstall as uninstall_service
@@ -241,14 +241,14 @@ def _team_of(memory: "Ragmem", *, warn: Callable[[str], None]) -> "Team":
     profile = memory.settings.store.profile
     if profile != "postgres":
         raise UsageError(
-            f'a team needs the memory in PostgreSQL, and it is in the store "{profile}"',
+            f'--team needs the store in PostgreSQL, and it is "{profile}"',
             hint="ragmem store migrate --to postgres --url postgresql://HOST/NAME",
         )
     settings = memory.settings.serve
     check_settings(settings)
     members = Members(memory.settings.places.state, warn=warn)
     if not members.all() and not settings.issuer:
-        warn("there are no members yet; `ragmem serve members add NAME --role writer` adds one")
+        warn("there are no members yet; add one: `ragmem serve members add NAME --role writer`")
     memory.prepare()  # by the owner: a member has no right to make tables
     prepare_members(memory.catalog.database)
     oauth = ResourceServer(settings, warn=warn) if settings.issuer else None
@@ -268,10 +268,10 @@ def _refuse_options(context: typer.Context) -> None:
 
 def _require_one(chosen: Sequence[str], *, dry_run: bool) -> None:
     if len(chosen) > 1:
-        raise UsageError(f"{' and '.join(chosen)} exclude each other", hint="give one of them")
+        raise UsageError(f"{' and '.join(chosen)} are mutually exclusive", hint="give one of them")
     if dry_run and not {"--install", "--uninstall"}.intersection(chosen):
         raise UsageError(
-            "--dry-run is for --install and --uninstall", hint="ragmem serve --install --dry-run"
+            "--dry-run works only with --install and --uninstall", hint="ragmem serve --install --dry-run"
         )
 
 

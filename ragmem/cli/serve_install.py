@@ -28,21 +28,21 @@ def install(options: Sequence[str], *, home: Path, state: Path, dry_run: bool, q
     again = service.path.exists()
     autostart.install(service)
     if not quiet:
-        say(f"{'wrote anew' if again else 'wrote'} {service.path}")
+        say(f"{'rewrote' if again else 'wrote'} {service.path}")
         for name in missing:
-            tell(f"warning: the service does not see {name}: write that into config.toml")
+            tell(f"warning: the service does not inherit {name}: set it in config.toml")
     if not autostart.reaches_manager(service):
         _say_commands(
-            "it is not started, as this session cannot reach the manager of services; run", service.start
+            "it was not started, because this session cannot reach the service manager; run", service.start
         )
         return EXIT_OK
     if again:
         _let_go(service)
     autostart.run(service.start)
     if not quiet:
-        say("it runs now and at each login")
+        say("it is running, and starts at each login")
         if service.path.suffix == ".service":
-            tell("to let it run while you are not logged in: loginctl enable-linger")
+            tell("to keep it running while you are logged out: loginctl enable-linger")
     return EXIT_OK
 
 

@@ -88,10 +88,10 @@ def list_(as_json: JsonOption = False) -> int:
         shown = [{key: value for key, value in asdict(one).items() if key != "token_sha256"} for one in found]
         say_json({"schema": 1, "members": shown})
     elif not found:
-        say("there are no members; `ragmem serve members add NAME --role writer` adds one")
+        say("there are no members; add one: `ragmem serve members add NAME --role writer`")
     else:
         table(
-            ("member", "role", "projects", "token since (UTC)"),
+            ("member", "role", "projects", "token issued (UTC)"),
             (
                 (one.name, one.role, _project_names(one.projects, names), one.token_at[:16].replace("T", " "))
                 for one in found
@@ -143,5 +143,5 @@ def _say_token(name: str, token: str, *, as_json: bool, quiet: bool) -> int:
         return EXIT_OK
     say(token)
     if not quiet:
-        tell(f"the token of {name}, which is shown only now; whoever has it acts as {name}")
+        tell(f"the token of {name}, shown only once; anyone who has it can act as {name}")
     return EXIT_OK

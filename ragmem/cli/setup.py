@@ -93,9 +93,9 @@ def setup(
     from ragmem.cli.connections import connect_context
 
     if assistants and no_connect:
-        raise UsageError("--no-connect and a name exclude each other", hint="ragmem setup --no-connect")
+        raise UsageError("--no-connect and a name are mutually exclusive", hint="ragmem setup --no-connect")
     if as_json and not (yes or dry_run):
-        raise UsageError("--json asks nothing", hint="ragmem setup --json --dry-run")
+        raise UsageError("--json cannot ask for confirmation", hint="ragmem setup --json --dry-run")
     with open_memory(quiet=as_json) as memory:
         # Before anything is searched, and even for a dry run: no plan could be carried out.
         _require_writable(memory.settings.places.data)
@@ -126,17 +126,17 @@ def _require_writable(folder: Path) -> None:
     there = next(one for one in (folder, *folder.parents) if os.path.lexists(one))
     if there.is_dir() and os.access(there, os.W_OK | os.X_OK):
         return
-    reason = "it cannot be written to" if there.is_dir() else "it is no folder"
+    reason = "it is not writable" if there.is_dir() else "it is not a folder"
     raise StorageError(
-        f'the memory cannot lie in "{there}": {reason}',
-        hint="set RAGMEM_HOME to a folder that you can write to",
+        f'the ragmem home cannot be in "{there}": {reason}',
+        hint="set RAGMEM_HOME to a writable folder",
     )
 
 
 def _is_wanted() -> bool:
     if sys.stdin.isatty():
         return confirm("Do this?")
-    tell("note: nobody is here to say yes, so nothing was done; with --yes it is")
+    tell("note: no terminal to confirm, so nothing was done; use --yes")
     return False
 
 
@@ -197,7 +197,7 @@ def _say_survey(found: "Survey", home: Path) -> None:
         say()
         table(("assistant", "version", "sessions", "size", "to read", "connected"), rows)
     else:
-        say("no coding assistant, and no session of one")
+        say("no coding assistants, and no sessions")
     files = [
         (
             one.name,
@@ -212,7 +212,7 @@ def _say_survey(found: "Survey", home: Path) -> None:
     if files:
         table(("files", "found", "size", "to read", "what they are"), files)
     else:
-        say("no notes, memory files or instructions in the places that ragmem knows")
+        say("no notes, memory files or instructions in the known places")
     if found.repositories:
         shown = ", ".join(_short(one, home) for one in found.repositories[:SHOWN_PLACES])
         more = len(found.repositories) - SHOWN_PLACES
@@ -225,7 +225,7 @@ def _say_survey(found: "Survey", home: Path) -> None:
         tell(f"note: there may be more repositories: {found.cut}")
     if found.unread:
         say()
-        say("Also here, and not read by setup; the command reads it:")
+        say("Also found, but not read by setup; to read it, run the command:")
         for left in found.unread:
             more_files = " or more" if left.more else ""
             say(
@@ -242,7 +242,7 @@ def _say_plan(plan: "SetupPlan", memory: "Ragmem") -> None:
         _say_failed(plan)
         _say_problems(plan)
         return
-    say(bold("What setup does"))
+    say(bold("Setup will"))
     steps = _connection_lines(plan, memory.home)
     if plan.installs and plan.completion is not None:
         steps.append(
@@ -250,7 +250,7 @@ def _say_plan(plan: "SetupPlan", memory: "Ragmem") -> None:
         )
     steps += _reading_lines(plan, memory)
     if plan.reads or _holds_memories(memory):
-        steps.append("ask the first question about your own past")
+        steps.append("ask a first question about your own work")
     for number, step in enumerate(steps, start=1):
         say(f"  {number}. {step}")
     say("  " + dim("Nothing else is written outside of ragmem's own folders."))
@@ -268,9 +268,9 @@ def _say_plan(plan: "SetupPlan", memory: "Ragmem") -> None:
 def _state_words(plan: "SetupPlan") -> str:
     """Say what is read and connected, and nothing of what is not here."""
     found = plan.files + plan.sessions
-    read = "there is no file that setup reads"
+    read = "there are no files to read"
     if found.files:
-        read = "what can be read is read" if found.failed else "all of it is read"
+        read = "everything readable is indexed" if found.failed else "everything is indexed"
     if not plan.survey.assistants:
         return f"{read}, and there is no assistant to connect"
     return f"{read}, and connected" if _has_connection(plan) and found.files else read
@@ -311,13 +311,13 @@ def _reading_lines(plan: "SetupPlan", memory: "Ragmem") -> list[str]:
         )
         lines.append(
             f"read {what} ({size(plan.files.new_bytes + plan.sessions.new_bytes)}) into {data}:\n"
-            f"     their words are found after {_span(expected.words_s)}; vectors, which also find other\n"
-            f"     words for the same, follow in the background: {_span(expected.vectors_s)};\n"
-            f"     {size(expected.bytes)} on the disk (all three estimated from rates measured on two cores)"
+            f"     full text takes {_span(expected.words_s)}; vectors for search by\n"
+            f"     meaning follow in the background: {_span(expected.vectors_s)};\n"
+            f"     {size(expected.bytes)} of disk space (all estimates, from rates measured on two cores)"
         )
         free = _free(memory.settings.places.data)
         if free < expected.bytes:
-            tell(f"warning: only {size(free)} are free there")
+            tell(f"warning: only {size(free)} of disk space are free there")
     return lines
 
 
@@ -363,7 +363,12 @@ def _carry_out(memory: "Ragmem", desk: "ConnectContext", plan: "SetupPlan", *, a
     def answer() -> None:
         told.append(_say_answer(memory))
         say()
-        say(dim("Older sessions are read now. Ask meanwhile; after ^C the same command goes on."))
+        say(
+            dim(
+                "Reading older sessions now. You can already query; after ^C run the same command to "
+                "continue."
+            )
+        )
 
     if not as_json:
         say()
@@ -416,15 +421,15 @@ def _seed(
 def _say_read(report: "SeedReport", *, what: str) -> None:
     stored = sum(tally.new + tally.changed for tally in report.tallies)
     say(
-        f"read {what}: {plural(stored, 'memory', 'memories')} in {report.seconds:.0f} s;"
-        " words find all of them now"
+        f"read {what}: {plural(stored, 'memory', 'memories')} in {report.seconds:.0f} s; full text "
+        "already finds them"
     )
     failures = [one for one in report.problems if one.level == "failed"]
     for problem in failures[:SHOWN_PROBLEMS]:
         tell(f"failed: {problem.place}: {problem.reason}")
     if len(failures) > SHOWN_PROBLEMS:
         command = SEED_SESSIONS if what == "sessions" else SEED_FILES
-        tell(f"... and {len(failures) - SHOWN_PROBLEMS:,} more; `{command}` names them")
+        tell(f"... and {len(failures) - SHOWN_PROBLEMS:,} more; `{command}` lists them")
     warnings = {one.place: one.reason for one in report.problems if one.level == "warning"}
     if warnings:
         place, reason = next(iter(warnings.items()))
@@ -442,7 +447,7 @@ def _say_pending(memory: "Ragmem", plan: "SetupPlan", *, act: bool) -> None:
         return
     waiting = plural(plan.pending, "memory waits for its vectors", "memories wait for their vectors")
     if indexer.is_running(memory) or (act and _index(memory)):
-        say(f"{waiting}, which another process makes now; words find them all")
+        say(f"{waiting}, made in the background; full text already finds them")
     else:
         tell(f"note: {waiting}: `ragmem ingest --drain` makes them")
 
@@ -470,7 +475,7 @@ def _connect(desk: "ConnectContext", plan: "SetupPlan", *, quiet: bool) -> list[
             continue
         if quiet:
             continue
-        kept = "".join(f"; the former settings are in {one}" for one in done.kept)
+        kept = "".join(f"; backup of the settings: {one}" for one in done.kept)
         say(f"connected {done.assistant.title}{kept}")
         for note in (*done.notes, done.assistant.note):
             if note:
@@ -493,9 +498,7 @@ def _install(plan: "SetupPlan", *, quiet: bool) -> list[str]:
     if not quiet:
         say(f"installed the completion of {plan.completion.shell}")
         if plan.completion.start_up_change == "needed":
-            tell(
-                "note: `ragmem completions install --edit-rc` adds the line that your shell needs to find it"
-            )
+            tell("note: `ragmem completions install --edit-rc` adds the line that your shell needs")
     return []
 
 
@@ -544,18 +547,18 @@ def _say_next(memory: "Ragmem", plan: "SetupPlan") -> None:
     say()
     say(bold("What comes next"))
     if not _holds_memories(memory):
-        say("  ragmem ingest FOLDER           # store notes of your own, wherever they are")
-        say("  ragmem setup                   # once more, when an assistant has worked on this machine")
+        say("  ragmem ingest FOLDER           # store notes from any folder")
+        say("  ragmem setup                   # again, after an assistant has worked on this machine")
         return
     say('  ragmem query "why did we ..."  # ask in your own words; in a project folder, about that project')
-    say("  ragmem inspect memory ID       # one of the above in full")
+    say("  ragmem inspect memory ID       # show one of the above in full")
     if plan.connections or _has_connection(plan):
-        say("  Start a new session of an assistant: it is told what is known. `ragmem doctor` checks that.")
+        say("  Start a new assistant session: relevant memories are injected. `ragmem doctor` verifies this.")
     else:
-        say("  ragmem connect NAME            # let an assistant be told what is known")
+        say("  ragmem connect NAME            # inject memories into an assistant's sessions")
 
     if shutil.which("ragmem") is None:
-        tell(f'note: for `ragmem` to be found by your shell: PATH="{Path(sys.executable).parent}:$PATH"')
+        tell(f'note: to put `ragmem` on your PATH: PATH="{Path(sys.executable).parent}:$PATH"')
 
 
 def _document(plan: "SetupPlan", *, dry_run: bool) -> dict[str, Any]:

@@ -141,7 +141,7 @@ def status(as_json: JsonOption = False) -> int:
             ],
         )
     else:
-        tell("nothing was shared yet: ragmem share push --dry-run")
+        tell("nothing shared yet: ragmem share push --dry-run")
     if found.unpushed:
         tell(f"{plural(found.unpushed, 'record')} of yours wait: ragmem share push")
     if found.waiting:
@@ -208,16 +208,16 @@ def _require_shared(planned: "OutgoingPlan", *, named: bool) -> None:
         one = planned.kept[0]
         more = f", and {len(planned.kept) - 1} more" if len(planned.kept) > 1 else ""
         raise UsageError(
-            f'the memory "{one.memory.short_id}" stays: {one.reason}{more}', hint="docs/share.md explains it"
+            f'the memory "{one.memory.short_id}" stays: {one.reason}{more}', hint="see docs/share.md"
         )
 
 
 def _ask(planned: "OutgoingPlan") -> None:
-    what = f"share {plural(len(planned.records), 'record')} with everybody who can read the remote"
+    what = f"share {plural(len(planned.records), 'record')} with everyone who can read the remote"
     require_consent(
-        f"{what}? Git keeps them",
-        nobody=f"this would {what} for the first time, and nobody is here to ask",
-        hint="look at them with --dry-run first; only then answer for whoever is not here, see --help",
+        f"{what}? Git history keeps them",
+        nobody=f"this would {what} for the first time,, and there is no terminal to confirm it",
+        hint="check the plan with --dry-run; --help explains how to confirm without a terminal",
         refused="nothing was shared",
         refused_hint="ragmem share push ID shares a single memory",
     )
@@ -264,11 +264,11 @@ def _say_fetch(done: "FetchReport", *, quiet: bool) -> None:
 
 def _tell_fetched(done: "FetchReport") -> None:
     if done.hidden:
-        tell(f"{plural(done.hidden, 'memory is', 'memories are')} told no more: withdrawn by the author")
+        tell(f"{plural(done.hidden, 'memory is', 'memories are')} hidden: withdrawn by the author")
     if done.waiting:
         tell(f"{plural(done.waiting, 'record waits', 'records wait')} for you: ragmem share review")
     for member, pinned in sorted(done.pinned.items()):
-        tell(f"note: the key of {member} was seen first now, and counts as theirs: {pinned[:60]}")
+        tell(f"note: pinned the key of {member}, seen for the first time: {pinned[:60]}")
     for why, number in sorted(done.left_out.items()):
         tell(f"left out {plural(number, 'record')}: {why}")
 
@@ -293,7 +293,7 @@ def withdraw(
         return EXIT_OK
     for title in done:
         say(f"withdrawn: {printable(title)}")
-    tell("note: the history of git keeps the text; see docs/share.md")
+    tell("note: the git history keeps the text; see docs/share.md")
     return EXIT_OK
 
 
@@ -302,7 +302,7 @@ def mute(member: MemberArgument) -> int:
     """Hide everything that a member has shared; nothing is deleted."""
     with open_memory() as memory:
         count = memory.sharing.mute(member)
-    say(f"{member} is muted: {plural(count, 'memory is', 'memories are')} told no more")
+    say(f"{member} is muted: {plural(count, 'memory is', 'memories are')} hidden")
     return EXIT_OK
 
 
@@ -312,7 +312,7 @@ def unmute(member: MemberArgument) -> int:
     with open_memory() as memory:
         count = memory.sharing.mute(member, muted=False)
         note = _index(memory, count)
-    say(f"{member} is no longer muted: {plural(count, 'memory is', 'memories are')} told again")
+    say(f"{member} is no longer muted: {plural(count, 'memory is', 'memories are')} shown again")
     if note:
         tell(note)
     return EXIT_OK
@@ -340,7 +340,7 @@ def conflicts(as_json: JsonOption = False) -> int:
         say_json({"schema": 1, "conflicts": shapes})
         return EXIT_OK if found else EXIT_NO
     if not found:
-        tell("no two members contradict each other")
+        tell("there are no contradictions between members")
         return EXIT_NO
     for number, one in enumerate(found):
         if number:
@@ -358,7 +358,8 @@ def conflicts(as_json: JsonOption = False) -> int:
 def show_list(
     member: FromOption = None,
     state: Annotated[
-        Literal["proposed", "accepted", "rejected"], typer.Option("--state", help="Those in this state.")
+        Literal["proposed", "accepted", "rejected"],
+        typer.Option("--state", help="Only records in this state."),
     ] = "proposed",
     limit: LimitOption = None,
     as_json: JsonOption = False,
@@ -375,7 +376,7 @@ def show_list(
         say_json({"schema": 1, "waiting": waiting, "records": shapes})
         return EXIT_OK if found else EXIT_NO
     if not found:
-        tell("nothing waits for you" if approval is Approval.PROPOSED else f"nothing is {approval}")
+        tell("nothing waits for your review" if approval is Approval.PROPOSED else f"nothing is {approval}")
         return EXIT_NO
     table(
         ("id", "date", "from", "signature", "says"),
@@ -449,7 +450,7 @@ def _decide(
 
     if bool(identifiers) + bool(members) + every != 1:
         word = "accept" if accepting else "reject"
-        raise UsageError("give ids, --from or --all, and one of them", hint=f"ragmem share review {word} ID")
+        raise UsageError("give exactly one of ids, --from and --all", hint=f"ragmem share review {word} ID")
     with open_memory() as memory, Bar(quiet=as_json) as bar:
         sharing = memory.sharing
         if identifiers:
@@ -467,7 +468,7 @@ def _decide(
             say_json({"schema": 1, "records": [review_shape(one, redactor=memory.redactor) for one in done]})
             return EXIT_OK if found else EXIT_NO
     if not found:
-        tell("nothing waits for you")
+        tell("nothing waits for your review")
         return EXIT_NO
     _say_decided(found, "accepted" if accepting else "rejected", memory)
     if note:
@@ -491,9 +492,9 @@ def _index(memory: "Ragmem", count: int) -> str:
         from ragmem.cli.seed import index_in_background
 
         index_in_background(memory)
-        return "note: found by words now; another process makes the vectors"
+        return "note: in full text now; vectors follow in the background"
     if waiting := memory.sharing.index():
-        return f"note: found by words now; vectors wait: {waiting}"
+        return f"note: in full text now; vectors are missing: {waiting}"
     return ""
 
 
@@ -531,7 +532,7 @@ def _row_of(one: "OutgoingRecord") -> tuple[str, str, str]:
         return (one.row.target[:SHORT_ID_LENGTH], one.kind, one_line(one.title, TITLE))
     return (
         one.memory.short_id,
-        ", ".join(kinds_of(one.memory)) or "by your word",
+        ", ".join(kinds_of(one.memory)) or "with --consent",
         one_line(one.title, TITLE),
     )
 

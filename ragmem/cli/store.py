@@ -100,13 +100,13 @@ def migrate(
     from ragmem.services.transfer.transfer import End, ReusingModels, plan, transfer
 
     if url and to is not ProfileName.POSTGRES:
-        raise UsageError("--url is for the profile postgres", hint="leave it out")
+        raise UsageError("--url works only with the profile postgres", hint="omit it")
     with open_memory(quiet=quiet) as memory:
         memory.require()
         wanted = replace(memory.settings.store, profile=to.value, url=url or memory.settings.store.url)
         if wanted == memory.settings.store:
             raise UsageError(
-                f'the memory lies in the store "{to.value}" already', hint="`ragmem store` shows where"
+                f'the current store is already "{to.value}"', hint="`ragmem store` shows the details"
             )
         models = ReusingModels(memory.models)
         with _elsewhere(memory, wanted, models) as target, Bar(quiet=quiet or as_json) as bar:
@@ -127,12 +127,12 @@ def migrate(
         return EXIT_OK
     say(
         f"{place}: {plural(done.written, 'memory', 'memories')} copied, {done.unchanged:,} there already,"
-        f" {done.indexed:,} indexed; {done.agreed} of {done.asked} searches give the same"
+        f" {done.indexed:,} indexed; {done.agreed} of {done.asked} searches give the same results"
     )
     if not quiet:
         if done.note:
             tell(f"note: {done.note}")
-        tell("it is the same there; to use it, write into config.toml:")
+        tell("the copy is verified; to use it, put this in config.toml:")
         for line in _lines(wanted):
             tell(f"  {line}")
     return EXIT_OK

@@ -41,7 +41,7 @@ def status(as_json: JsonOption = False) -> int:
     if as_json:
         say_json({"schema": 1, "running": found is not None, **(asdict(found) if found else {})})
     else:
-        say(found.summary if found else "it does not run; the next hook starts it")
+        say(found.summary if found else "it is not running; the next hook starts it")
     return EXIT_OK if found else EXIT_NO
 
 
@@ -54,12 +54,12 @@ def stop() -> int:
     with open_memory() as memory:
         data = str(memory.settings.places.data)
     if not runtime.is_running(data):
-        say("it did not run")
+        say("it was not running")
     elif client.stop(data, deadline=time.monotonic() + PATIENCE):
         say("ended")
     else:
         process = runtime.recorded_pid(data)
         raise RagmemError(
-            f"the warm process {process or ''} does not end", hint=f"kill -9 {process or 'PID'}"
+            f"the warm process {process or ''} does not stop", hint=f"kill -9 {process or 'PID'}"
         )
     return EXIT_OK

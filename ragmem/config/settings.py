@@ -139,9 +139,7 @@ class QuerySettings:
 class ArchiveSettings:
     """[archive]: what gc took out, and can be brought back."""
 
-    keep_days: int = key(
-        30, "days that a memory lies in the archive before `gc --purge` may delete it", low=0
-    )
+    keep_days: int = key(30, "days that a memory is archived before `gc --purge` may delete it", low=0)
 
 
 _LIVES = LifecyclePolicy()

@@ -96,7 +96,9 @@ def redact_write(
         refuse_secret(name, f"name of the {what}", redactor)
     text = sanitize_text(write["text"], redactor)
     if not text.strip() and write["text"].strip():
-        raise UsageError("nothing is left of the text without its private parts", hint="say what may be kept")
+        raise UsageError(
+            "the text is empty without its private parts", hint="keep some text outside of the private tags"
+        )
     values = {
         sanitize_text(name, redactor): sanitize_text(value, redactor) for name, value in metadata.items()
     }

@@ -361,7 +361,7 @@ _FULL = (
     _full_tool(
         "check_messages",
         "Check messages",
-        "Messages and signals that wait for you, until acknowledged.",
+        "Messages and signals that wait for your review, until acknowledged.",
         _object(agent_id=_MY_ID),
     ),
     _full_tool(

@@ -183,7 +183,7 @@ def impact(call: Call) -> Result:
         lines.append(f"memories about it, {_count_of(MEMORIES, shape['memories_total'])}:")
         lines += [_about(one, redactor=call.redactor) for one in shape["memories"][:MEMORIES]]
     if not shape["complete"]:
-        lines.append("note: the code was not read to its end: ragmem ingest --code .")
+        lines.append("note: the code graph is incomplete: ragmem ingest --code .")
     return Result(frame_lines(lines), shape)
 
 

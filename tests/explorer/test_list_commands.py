@@ -63,7 +63,7 @@ def test_entities_are_listed_by_how_their_names_begin(inspect):
     assert "PostgreSQL" in inspect("entities").stdout
     none = inspect("entities", "no such thing")
     assert (none.returncode, none.stdout) == (1, "")
-    assert none.stderr == 'no entity begins with "no such thing"\n'
+    assert none.stderr == 'no entity name starts with "no such thing"\n'
 
 
 def test_connections_are_those_of_one_memory_or_of_the_most_connected(inspect):
@@ -98,7 +98,7 @@ def test_the_queue_names_what_waits_and_what_was_set_aside(inspect):
     assert aside["problem"] == "it is not a write of ragmem"
     shown = inspect("queue")
     assert shown.returncode == 0
-    assert "set aside" in shown.stderr
+    assert "rejected: " in shown.stderr
 
 
 def test_the_queue_is_shown_where_nothing_was_ever_stored_and_takes_nothing_in(empty_home, ragmem):
@@ -125,7 +125,7 @@ def test_what_the_queue_does_not_name_is_counted(empty_home, ragmem):
     set_aside(other)
     result = ragmem("inspect", "queue", "-n", "1", **there)
     assert f"{SHOWN - 1} more waiting things; -n shows them" in result.stderr
-    assert "1 more file that was set aside; -n shows them" in result.stderr
+    assert "1 more rejected file; -n shows them" in result.stderr
     found = document(ragmem("inspect", "queue", "-n", "1", "--json", **there))
     assert (len(found["waiting"]), len(found["aside"]), found["left_out"]) == (1, 1, SHOWN)
     spool.put(home / "data", {"event": spool.SESSION_END, "assistant": "codex", "transcript": "/t", "at": 1})
@@ -148,9 +148,7 @@ def test_the_queue_names_events_of_hooks_and_those_that_are_none(empty_home, rag
     found = document(ragmem("inspect", "queue", "--json", **there))
     assert (found["events"], found["waiting"][0]["what"]) == (1, "event")
     assert found["waiting"][0]["told"] == f"codex {spool.SESSION_END} /t/y.jsonl"
-    assert [one["problem"] for one in found["aside"]] == [
-        "it can be read: move it back into the folder above"
-    ]
+    assert [one["problem"] for one in found["aside"]] == ["it is readable: move it back to the parent folder"]
 
 
 def test_sources_tell_their_tiers_and_files(inspect):
@@ -184,10 +182,10 @@ def test_sources_show_what_their_description_says(ragmem, tmp_path):
         ("memories --kind nope", "invalid value"),
         ("memories --since soon", '"soon" is not a date'),
         ("memories --project nope", '"nope"'),
-        ("memories --all --project user", "exclude each other"),
+        ("memories --all --project user", "are mutually exclusive"),
         ("connections zzzz", 'no memory has the id "zzzz"'),
         ("connections ab", '"ab" is not a memory id'),
-        ("connections abcd --all", "go without an id"),
+        ("connections abcd --all", "cannot be combined with an id"),
         ("history zzzz", 'no memory has the id "zzzz"'),
         ("queue --limit 0", "0"),
         ("explore", "the explorer needs a terminal"),

@@ -81,7 +81,7 @@ def test_a_value_that_nothing_has_is_told_in_a_line_with_those_that_there_are(ho
         assert 'no kind "eror"; one of preference' in at
         await at.press("escape", "slash")
         await at.type("no such title")
-        assert "Nothing is like" in at
+        assert "Nothing matches" in at
 
     walk(home, steps, size=(120, 30))
 
@@ -133,7 +133,7 @@ def test_a_memory_is_shown_whole_in_its_tabs(home):
         for text in ("event time", "indexed", "life", "rule", "driver.md"):
             assert text in at, at.screen
         await at.press("3")
-        assert "A score belongs to a question" in at
+        assert "Scores depend on a question" in at
         await at.press("5")
         assert "PostgreSQL" in at
         await at.press("6")
@@ -196,7 +196,7 @@ def test_the_plan_of_gc_is_shown_and_nothing_of_it_is_done(home):
     async def steps(at):
         before = at.app.reader.memory.catalog.memories.ids()
         await at.press("7", "p")
-        assert "nothing of this is done here" in at
+        assert "only `ragmem gc` executes it" in at
         assert "searched 135 now" in at, at.screen
         await at.press("escape")
         assert "The lifecycle of" in at, at.screen
@@ -328,7 +328,7 @@ def test_a_home_without_memories_says_what_comes_next(empty_home):
         assert "Nothing is stored here yet" in at
         for key in "34780":
             await at.press("escape", key)
-            assert any(text in at for text in ("ragmem seed", "Nothing waits", "paidocs")), at.screen
+            assert any(text in at for text in ("ragmem seed", "Nothing is queued", "paidocs")), at.screen
 
     walk(empty_home, steps)
     assert not (empty_home.root / "ragmem" / "data" / "memory.db").exists()

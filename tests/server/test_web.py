@@ -165,7 +165,7 @@ def test_what_is_forgotten_lies_in_the_archive_and_can_be_restored(inside):
     asked.get_by_role("button", name="Cancel").click()
     page.get_by_role("button", name="Forget").click()
     asked.get_by_role("button", name="Forget").click()
-    page.get_by_text("Forgotten: it lies in the archive").wait_for()
+    page.get_by_text("Forgotten: it is archived").wait_for()
     page.keyboard.press("4")
     page.get_by_role("button", name="Restore Lamps").click()
     page.get_by_text("Restored: Lamps").wait_for()

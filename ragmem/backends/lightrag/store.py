@@ -355,7 +355,7 @@ class LightRAGStore:
         if not self._readable():
             return []
         lacking = schema_check.find_damage(self._database, schema.STORE).text
-        found = [f"the store is not whole: {lacking}"] if lacking else []
+        found = [f"the store is incomplete: {lacking}"] if lacking else []
         if lacking:
             return found
         with self._database.read() as connection:

@@ -31,11 +31,11 @@ from ragmem.errors import RagmemError
 NOTHING_STORED = """\
 Nothing is stored here yet.
 
-  ragmem seed             reads what sources.toml names
+  ragmem seed             indexes the sources in sources.toml
   ragmem ingest FILE      stores a file, a folder or standard input
-  ragmem connect          lets an assistant remember by itself
+  ragmem connect          connects an assistant
 
-Then r reads again."""
+Then press r to reload."""
 
 MARK = "\N{BLACK RIGHT-POINTING SMALL TRIANGLE}"
 """Marks the current view, and separates the steps of the breadcrumbs."""
@@ -156,7 +156,7 @@ class Explorer(Shell):
     def action_scope(self) -> None:
         """Switch between all projects, and this one with the user's."""
         if self._here is None:
-            self.notify("no project is here: all are shown")
+            self.notify("not in a project: all projects are shown")
             return
         self.reader.toggle(self._here)
         self._say_head()

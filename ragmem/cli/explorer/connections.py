@@ -52,10 +52,7 @@ class Connections(ListPane):
         Column("source", 12, least=80),
         Column("id", 12, least=80),
     )
-    EMPTY = (
-        "No memory is connected with another yet."
-        " `ragmem gc --dry-run` compares them, and changes nothing else."
-    )
+    EMPTY = "No connections yet. `ragmem gc --dry-run` compares memories, and changes nothing else."
 
     def page(self, memory: Ragmem, query: FilterQuery, after: Any) -> Page:  # noqa: ARG002 - of every list
         """Return the most connected memories."""

@@ -46,8 +46,8 @@ class Entities(ListPane):
         Column("project", 14, least=85),
         Column("said", least=60),
     )
-    HINT = "how the name begins"
-    EMPTY = "The graph has no entity yet."
+    HINT = "a prefix of the name"
+    EMPTY = "The graph has no entities yet."
     FILTERED = True
 
     def page(self, memory: Ragmem, query: FilterQuery, after: Any) -> Page:  # noqa: ARG002 - of every list

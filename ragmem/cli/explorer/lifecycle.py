@@ -49,7 +49,7 @@ class Lifecycle(ReportPane):
         text = [heading(charts.title), *wrap(charts.summary, width)]
         text += plot_lines(charts.plots, width=width, theme=self.app.current_theme)
         if report.loners:
-            text += ["", heading("Alone: what goes next, then what is looked at next")]
+            text += ["", heading("Isolated memories: next to be archived, then next to be reviewed")]
             text += [
                 "  "
                 + pad(
@@ -69,7 +69,7 @@ class Lifecycle(ReportPane):
                 )
                 for run in report.runs
             ]
-        text += ["", "p makes the plan of gc, and changes no memory: `ragmem gc` carries one out."]
+        text += ["", "p shows the plan of gc and changes nothing; `ragmem gc` executes it."]
         return text_of(text)
 
     def action_plan(self) -> None:

@@ -216,7 +216,7 @@ class ListPane(Vertical):
         self.table.fill(rows)
         if not rows:
             self._say_empty(
-                f"Nothing is like “{self.line.value}”. Escape takes the filter away."
+                f"Nothing matches “{self.line.value}”. Escape clears the filter."
                 if self.line.value
                 else self.EMPTY
             )

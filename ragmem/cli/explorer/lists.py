@@ -37,7 +37,7 @@ class Sources(ListPane):
         Column("state", 10),
         Column("glob", least=100),
     )
-    EMPTY = "No source is configured. sources.toml names them: ragmem inspect config"
+    EMPTY = "No source is configured. Define sources in sources.toml: ragmem inspect config"
     NEEDS_MEMORIES = False
 
     def page(self, memory: Ragmem, query: FilterQuery, after: Any) -> Page:  # noqa: ARG002 - of every list
@@ -59,7 +59,7 @@ class Sources(ListPane):
 def _source_row(memory: Ragmem, name: str, stored: dict[str, Any], tiers: dict[str, int]) -> Row:
     spec = memory.settings.sources.get(name)
     state = "not listed" if spec is None else "on" if spec.enabled else "off"
-    globs = ", ".join(spec.globs) if spec else "handed in by `ingest`, hooks or an assistant"
+    globs = ", ".join(spec.globs) if spec else "stored by `ingest`, hooks or an assistant"
     files = files_of(memory.catalog, name)
     newest = stored.get("newest")
     lines = [f"{name}: {state}", globs]
@@ -71,7 +71,7 @@ def _source_row(memory: Ragmem, name: str, stored: dict[str, Any], tiers: dict[s
     if not stored and spec and spec.enabled:
         lines.append(f"nothing stored yet: ragmem seed --source {name}")
     if files.without:
-        lines.append(f"{len(files.without):,} files gave no memory:")
+        lines.append(f"{len(files.without):,} files produced no memory:")
         lines += map(shorten_home, files.without[:FILES])
     lines += ["", *map(shorten_home, files.paths[:FILES])]
     if len(files.paths) > FILES:
@@ -108,7 +108,7 @@ class Records(ListPane):
     )
     KEYS: ClassVar[tuple[str, ...]] = ("type",)
     HINT = "words of the record, type:gotcha"
-    EMPTY = "No session recorded anything yet. `ragmem record --help` tells how."
+    EMPTY = "There are no typed records yet. `ragmem record --help` explains them."
 
     def page(self, memory: Ragmem, query: FilterQuery, after: Any) -> Page:  # noqa: ARG002 - of every list
         """Return the newest records."""
@@ -155,7 +155,7 @@ class Injections(ListPane):
         Column("question", least=110),
     )
     HINT = "words of the session, memory or question"
-    EMPTY = "No assistant was given anything yet. `ragmem connect` wires one to this memory."
+    EMPTY = "Nothing was injected yet. `ragmem connect` connects an assistant."
 
     def page(self, memory: Ragmem, query: FilterQuery, after: Any) -> Page:  # noqa: ARG002 - of every list
         """Return the latest injections."""
@@ -177,12 +177,12 @@ def _injection_row(item: ListedInjection) -> Row:
         title,
         f"{moment(one.injected_at)} into {into}" + (f" of {one.assistant}" if one.assistant else ""),
         f"because: {one.event}: {one.reason}",
-        f"question: {one.question or 'none: the session began'}",
+        f"question: {one.question or 'none: the session started'}",
         f"{one.tokens} tokens" + (f", score {one.score:.2f}" if one.score is not None else ""),
-        f"of use: {use or 'nobody said'}",
+        f"of use: {use or 'not rated'}",
     ]
     lines += ["", "terms", terms] if terms else []
-    lines += ["", "found beside it", others] if others else []
+    lines += ["", "also found", others] if others else []
     return Row(
         (
             one.injected_at.strftime("%Y-%m-%d %H:%M"),
@@ -210,7 +210,7 @@ class Approvals(ListPane):
         Column("id", 12),
     )
     HINT = "words of the proposal"
-    EMPTY = "Nothing waits for you. [approval] turns this on, `ragmem approve draft` drafts skills."
+    EMPTY = "Nothing waits for your review. [approval] turns this on, `ragmem approve draft` drafts skills."
 
     def page(self, memory: Ragmem, query: FilterQuery, after: Any) -> Page:  # noqa: ARG002 - of every list
         """Return what waits."""
@@ -247,7 +247,7 @@ class Transcripts(ListPane):
         Column("size", 9, least=70, right=True),
         Column("file"),
     )
-    EMPTY = "No transcript of an assistant was found. sources.toml turns the source `transcripts` on."
+    EMPTY = "No transcripts were found. Enable the source `transcripts` in sources.toml."
     NEEDS_MEMORIES = False
 
     def page(self, memory: Ragmem, query: FilterQuery, after: Any) -> Page:  # noqa: ARG002 - of every list
@@ -290,7 +290,7 @@ class Agents(ListPane):
         Column("heard of", 16),
         Column("task"),
     )
-    EMPTY = "No agent has checked in. `ragmem agents heartbeat NAME` does."
+    EMPTY = "No agents are known. `ragmem agents heartbeat NAME` registers one."
     NEEDS_MEMORIES = False
 
     def page(self, memory: Ragmem, query: FilterQuery, after: Any) -> Page:  # noqa: ARG002 - of every list
@@ -315,15 +315,15 @@ class Agents(ListPane):
 class Queue(ListPane):
     """Waiting texts and events, oldest first, and unreadable files."""
 
-    COLUMNS = (Column("since", 16), Column("what", 9), Column("it says, or why it was set aside"))
-    EMPTY = "Nothing waits, and nothing was set aside."
+    COLUMNS = (Column("since", 16), Column("what", 9), Column("it contains, or why it was rejected"))
+    EMPTY = "Nothing is queued, and nothing was rejected."
     NEEDS_MEMORIES = False
 
     def page(self, memory: Ragmem, query: FilterQuery, after: Any) -> Page:  # noqa: ARG002 - of every list
         """Return the queue."""
         found = queue(memory.catalog, memory.settings)
         rows = [
-            Row(("", "set aside", one.problem), path=str(one.path), detail=f"{one.path}\n\n{one.problem}")
+            Row(("", "rejected", one.problem), path=str(one.path), detail=f"{one.path}\n\n{one.problem}")
             for one in found.aside
         ]
         rows += [
@@ -343,7 +343,7 @@ class Log(ListPane):
     """The writing operations."""
 
     COLUMNS = (Column("at", 16), Column("operation", 14), Column("detail"), Column("undo", 4, least=60))
-    EMPTY = "Nothing was done yet."
+    EMPTY = "The log is empty."
 
     def page(self, memory: Ragmem, query: FilterQuery, after: Any) -> Page:  # noqa: ARG002 - of every list
         """Return the latest operations."""

@@ -67,7 +67,7 @@ class Memories(ListPane):
     COLUMNS = COLUMNS
     KEYS: ClassVar[tuple[str, ...]] = ("kind", "source", "project", "state", "tier")
     HINT = "words of the title, kind:error source:memory project:… state:indexed tier:ingest"
-    EMPTY = "No memory belongs here. a shows all projects."
+    EMPTY = "No memories here. a shows all projects."
     FILTERED = True
 
     def page(self, memory: Ragmem, query: FilterQuery, after: Any) -> Page:

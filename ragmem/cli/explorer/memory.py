@@ -25,7 +25,7 @@ from ragmem.errors import RagmemError
 LINKS = 500
 """Maximum number of connections in the list."""
 
-NO_SCORE = "A score belongs to a question: ask one under Search, and open this memory there."
+NO_SCORE = "Scores depend on a question: ask one under Search, and open this memory there."
 
 
 class MemoryScreen(TabbedScreen):

@@ -71,7 +71,7 @@ def _facts(memory: Ragmem, found: Memory) -> list[tuple[str, str]]:
         (str(name), _value(value, redactor=memory.redactor)) for name, value in shape["metadata"].items()
     ]
     facts = [(name, shorten_home(value) if name == "uri" else value) for name, value in facts]
-    facts.append(("id in full", found.id))
+    facts.append(("full id", found.id))
     life = life_shape(memory.lifecycle.status(found.id))
     facts += [("life", describe_life(life)), ("rule", f"{life['action']}, {life['rule']}: {life['reason']}")]
     state = supersession_state(catalog, found)
@@ -119,7 +119,7 @@ def score_of(match: Match, redactor: Redactor) -> str:
     ]
     lines = [f"score {match.score:.3f}", "", *ranks, "", *terms]
     if match.duplicates:
-        lines += ["", "behind it, the same: " + ", ".join(key[:12] for key in match.duplicates)]
+        lines += ["", "duplicates: " + ", ".join(key[:12] for key in match.duplicates)]
     if match.replaced:
         lines += ["", *(previous_version_line(former, redactor=redactor) for former in match.replaced)]
     if link := match.superseded or match.outdated:

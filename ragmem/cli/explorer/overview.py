@@ -42,7 +42,7 @@ def numbers(memory: Ragmem, projects: tuple[str, ...] | None) -> Numbers:
         *((name.replace("_", " "), f"{value:,}") for name, value in found["store"].items()),
         ("models", str(found["models"])),
         ("archive", f"{catalog.archive.count():,}"),
-        ("inbox", f"{held['waiting']:,} wait, {held['aside']:,} set aside"),
+        ("inbox", f"{held['waiting']:,} wait, {held['aside']:,} rejected"),
     ]
     return Numbers(facts, list(memory.reports.plots(FIRST, projects=projects).values()))
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 BUDGET_S = 60.0
 """Seconds for comparing memories that were not compared yet; the next plan continues."""
 
-TITLE = "What gc would do; nothing of this is done here, but by `ragmem gc`"
+TITLE = "The plan of gc; only `ragmem gc` executes it"
 
 
 class PlanList(ListPane):
@@ -40,7 +40,7 @@ class PlanList(ListPane):
     KEYS: ClassVar[tuple[str, ...]] = ("action", "rule")
     HINT = "words, action:archive rule:template"
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "unfilter", "Back")]
-    EMPTY = "gc would do nothing: all is in order."
+    EMPTY = "gc has nothing to do."
 
     def __init__(self) -> None:
         super().__init__()

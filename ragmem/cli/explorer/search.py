@@ -93,7 +93,7 @@ class Search(ListPane):
         super()._say_empty(text)
         if self.line.value.strip():
             self.query_one(".empty", Plain).update(
-                "Nothing answers this. a asks all projects; fewer and rarer words find more."
+                "Nothing answers this. a searches all projects; fewer and rarer words find more."
             )
 
 

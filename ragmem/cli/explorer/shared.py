@@ -29,7 +29,7 @@ class Shared(ListPane):
     )
     KEYS: ClassVar[tuple[str, ...]] = ("from",)
     HINT = "words of the title, from:MEMBER"
-    EMPTY = "Nothing that others have shared waits for you. `ragmem share fetch` looks for more."
+    EMPTY = "No shared memories wait for your review. `ragmem share fetch` fetches more."
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "decide(True)", "Accept"),
         Binding("n", "decide(False)", "Reject"),
@@ -44,7 +44,7 @@ class Shared(ListPane):
         ]
         found.sort(key=lambda one: one.row.seen_at, reverse=True)
         total = None if query.of("from") else sum(sharing.count_waiting(project=key) for key in keys)
-        status = "no assistant is told it before you accept it"
+        status = "not injected until you accept it"
         return Page([_row(one, memory.redactor) for one in found[:MOST]], total, status=status)
 
     def action_decide(self, accepting: bool) -> None:

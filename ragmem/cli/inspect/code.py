@@ -75,7 +75,7 @@ def _say_overview(found: dict[str, Any], most: int) -> None:
     for one in found["unread"][:most]:
         tell(f"note: {one['file']}: {one['problem']}")
     if not found["complete"]:
-        tell("note: the code was not read to its end: ragmem ingest --code .")
+        tell("note: the code graph is incomplete: ragmem ingest --code .")
     from ragmem.readers.code.parsing import EXTRA, has_parser
 
     if not has_parser():

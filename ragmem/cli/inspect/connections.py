@@ -47,7 +47,10 @@ def connections(
     )
 
     if identifier and (project or every):
-        raise UsageError("--project and --all go without an id", hint="a memory's connections are its own")
+        raise UsageError(
+            "--project and --all cannot be combined with an id",
+            hint="the connections of one memory do not depend on a project",
+        )
     most = limit or DEFAULT_LIMIT
     with open_memory() as memory:
         if not identifier:
@@ -74,7 +77,7 @@ def connections(
                     ],
                 )
             else:
-                tell("no memory is connected with another: `ragmem gc --dry-run` compares them")
+                tell("there are no connections: `ragmem gc --dry-run` compares memories")
             return EXIT_OK if found else EXIT_NO
         whole = memory.memory(identifier)
         links = [
@@ -88,7 +91,7 @@ def connections(
         say_json({"schema": 1, "memory": of, "total": len(links), "connections": shown})
         return EXIT_OK if links else EXIT_NO
     if not links:
-        tell(f"{whole.short_id} is connected with no other memory")
+        tell(f"{whole.short_id} has no connections")
         return EXIT_NO
     say(f"{bold(title)}  {dim(plural(len(links), 'connection'))}")
     table(

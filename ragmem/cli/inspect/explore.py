@@ -34,7 +34,7 @@ def explore(
     if not _on_terminal():
         raise UsageError(
             "the explorer needs a terminal",
-            hint="`ragmem inspect` prints the numbers, and every view is a command: ragmem inspect --help",
+            hint="`ragmem inspect` prints statistics, and each view is also a command: ragmem inspect --help",
         )
     if not _has_textual():
         raise BackendError("the explorer needs Textual, which is not installed", hint=INSTALL)
@@ -70,7 +70,7 @@ def can_explore() -> bool:
         return False
     if _has_textual():
         return True
-    tell(f"hint: {INSTALL} opens this as views to walk through")
+    tell(f"hint: {INSTALL} adds an interactive explorer")
     return False
 
 

@@ -55,15 +55,15 @@ def graph(
     if export is None:
         for name, given in (("--around", around), ("--depth", depth), ("--out", out), ("--force", force)):
             if given:
-                raise UsageError(f"{name} goes with --export", hint="say --export graphml, json or mermaid")
+                raise UsageError(f"{name} requires --export", hint="say --export graphml, json or mermaid")
     elif as_json:
         raise UsageError(
-            "--json and --export exclude each other", hint="--export json writes the graph as JSON"
+            "--json and --export are mutually exclusive", hint="--export json writes the graph as JSON"
         )
     if depth and not around:
-        raise UsageError("--depth goes with --around", hint="name the entity: --around NAME")
+        raise UsageError("--depth requires --around", hint="name the entity: --around NAME")
     if force and out is None:
-        raise UsageError("--force goes with --out", hint="name the file: --out FILE")
+        raise UsageError("--force requires --out", hint="name the file: --out FILE")
     with open_memory() as memory:
         projects = select_projects(memory, project, every=every)
         if export is not None:
@@ -115,4 +115,4 @@ def _tell_size(done: "ExportReport", out: Path | None) -> None:
     if out is not None:
         tell(f'wrote "{out}": {sizes}')
     if done.truncated:
-        tell(f"note: the graph has more than these {sizes}; -n sets how many entities")
+        tell(f"note: the graph is larger than these {sizes}; -n sets the number of entities")

@@ -93,7 +93,7 @@ def entity(
                 ],
             )
         if place["spellings"]:
-            tell(f"other things of this name: {', '.join(place['spellings'])}")
+            tell(f"other entities of this name: {', '.join(place['spellings'])}")
         tell_rest((place["memories"] or 0) - len(told), "memory", "memories")
         tell_rest(place["degree"] - len(near), "neighbour")
     _tell_elsewhere(shape["entity"]["also_in"], titles)
@@ -224,7 +224,7 @@ def timeline(
         return EXIT_OK if shape["total"] else EXIT_NO
     one = shape["entity"]
     if not shape["total"]:
-        tell(f'nothing tells of "{one["name"]}"' + (f" since {since}" if since else ""))
+        tell(f'nothing mentions "{one["name"]}"' + (f" since {since}" if since else ""))
         return EXIT_NO
     facts = [
         one["type"],
@@ -254,7 +254,7 @@ def _fill_line(names: str) -> str:
 def _tell_elsewhere(projects: list[str], titles: dict[str, str]) -> None:
     if projects:
         names = ", ".join(titles.get(one, one) for one in projects)
-        tell(f"also in {names}: --all shows it there")
+        tell(f"also in {names}: use --all")
 
 
 _DEFAULT_LIMIT = 20
@@ -284,7 +284,7 @@ def entities(
         say_json({"schema": 1, **shape})
         return EXIT_OK if found else EXIT_NO
     if not found:
-        tell(f'no entity begins with "{name}"' if name else "there is no entity")
+        tell(f'no entity name starts with "{name}"' if name else "there are no entities")
         return EXIT_NO
     say_entities(found, titles)
     return EXIT_OK

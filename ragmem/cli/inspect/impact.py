@@ -42,7 +42,7 @@ def impact(
 ) -> int:
     """Show what calls, imports or inherits a symbol or file, with its tests and memories."""
     if sum((as_json, mermaid, svg is not None)) > 1:
-        raise UsageError("--json, --svg and --mermaid exclude each other", hint="give one of them")
+        raise UsageError("--json, --svg and --mermaid are mutually exclusive", hint="give one of them")
     check_target(svg, force=force)
     with open_memory() as memory:
         found = memory.code.impact(
@@ -57,7 +57,7 @@ def impact(
     else:
         _say(found, limit, redactor=memory.redactor)
     if not found.complete:
-        tell("note: the code was not read to its end: ragmem ingest --code .")
+        tell("note: the code graph is incomplete: ragmem ingest --code .")
     return EXIT_OK
 
 
@@ -101,7 +101,7 @@ def _say(found: "Impact", limit: int | None, redactor: Redactor) -> None:
             _say_symbol(one)
         _say_rest(shape["tests_total"] - most, "test")
     else:
-        say(f"\n{bold('tests')}  none that is known")
+        say(f"\n{bold('tests')}  none found")
     say_memories(shape, limit or MEMORIES)
     if found.beyond:
         tell(f"{plural(found.beyond, 'symbol')} beyond depth {found.depth}; --depth shows them")

@@ -53,11 +53,11 @@ def injections(
     from ragmem.services.processes.dates import parse_moment
 
     if as_json and as_lines:
-        raise UsageError("--json and --jsonl exclude each other", hint="give one of them")
+        raise UsageError("--json and --jsonl are mutually exclusive", hint="give one of them")
     start = parse_moment(since, now=now()) if since else None
     if by_moment:
         if session or memory:
-            raise UsageError("--by-moment is about all sessions", hint="leave out --session and --memory")
+            raise UsageError("--by-moment covers all sessions", hint="leave out --session and --memory")
         return _say_moments(start or now() - MOMENTS_SINCE, as_json=as_json, as_lines=as_lines)
     with open_memory() as opened:
         found = opened.injections.log(
@@ -146,7 +146,7 @@ def _say_whole(item: "ListedInjection") -> None:
         ),
         ("memory", f"{one.memory[:WIDTH]}  {_title(item)}, {one.tokens} tokens"),
         ("because", f"{one.event}: {one.reason}"),
-        ("question", one.question or "none: the session began"),
+        ("question", one.question or "none: the session started"),
         ("score", _score(item)),
     ]
     if terms := {name: value for name, value in detail.get("terms", {}).items() if name in TERMS}:
@@ -168,7 +168,7 @@ def _say_whole(item: "ListedInjection") -> None:
 def _score(item: "ListedInjection") -> str:
     one, detail = item.injection, item.injection.detail
     if one.score is None:
-        return "none: it was not searched for"
+        return "none: not from a search"
     place = f", place {detail['place']} of {detail['of']} found" if "place" in detail else ""
     relevance, floor = detail.get("terms", {}).get("relevance"), detail.get("floor")
     against = f"; relevance {relevance:.2f}, told from {floor:.2f} on" if relevance and floor else ""

@@ -106,7 +106,7 @@ def stats(as_json: JsonOption = False) -> int:
         since = f" since {held['since']}" if held["since"] else ""
         counts = f"waiting {held['waiting']:,}{since}, set aside {held['aside']:,}"
         say(f"{bold('inbox'.ljust(10))}  {counts}")
-    told = "on: `ragmem serve` carries it out while nobody asks" if found["idle_gc"] else "off"
+    told = "on: `ragmem serve` runs it while idle" if found["idle_gc"] else "off"
     say(f"{bold('idle gc'.ljust(10))}  {told}")
     return EXIT_OK
 

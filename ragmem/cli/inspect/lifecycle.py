@@ -42,7 +42,7 @@ def lifecycle(
 ) -> int:
     """Show states and connections of memories, what was archived and why, and what is due next."""
     if as_json and svg is not None:
-        raise UsageError("--json and --svg exclude each other", hint="give one of them")
+        raise UsageError("--json and --svg are mutually exclusive", hint="give one of them")
     check_target(svg, force=force)
     with open_memory() as memory:
         projects = select_projects(memory, project, every=every)
@@ -91,10 +91,10 @@ def _say_tables(report: "LifecycleReport") -> None:
         for member in one.members:
             say(f"  {member.at:%Y-%m-%d}  {member.id[:12]}  {truncate(member.title, TITLE)}")
         if one.size > MEMBERS:
-            say(dim(f"  and {one.size - MEMBERS:,} more: --json has all"))
+            say(dim(f"  and {one.size - MEMBERS:,} more: --json shows all"))
     if report.loners:
         say()
-        say(bold("Alone: what goes next, then what is looked at next"))
+        say(bold("Isolated memories: next to be archived, then next to be reviewed"))
         table(
             ("id", "newer", "looked at in", "reprieves", "worthless", "because", "title"),
             [

@@ -106,7 +106,14 @@ def memories(
         )
         return EXIT_OK if found else EXIT_NO
     if not found:
-        tell("no memory matches" + ("" if projects is None else " in this project and yours: --all asks all"))
+        tell(
+            "no memory matches"
+            + (
+                ""
+                if projects is None
+                else " in this project and your own memories: --all searches all projects"
+            )
+        )
         return EXIT_NO
     table(
         ("id", "date", "kind", "tier", "state", "source", "project", "title"),

@@ -36,7 +36,7 @@ def merges(
     from ragmem.services.entities.merges import merges as read
 
     if sum(map(bool, (undo, redo, undone))) > 1:
-        raise UsageError("--undo, --redo and --undone exclude each other", hint="give one of them")
+        raise UsageError("--undo, --redo and --undone are mutually exclusive", hint="give one of them")
     with open_memory() as memory:
         memory.require()
         if undo or redo:
@@ -53,7 +53,7 @@ def merges(
         say_json({"schema": 1, "merges": shown, "left_out": len(found) - len(shown)})
         return EXIT_OK
     if not found:
-        tell("no merge was undone" if undone else "no name was merged into another")
+        tell("there are no undone merges" if undone else "there are no merges")
         return EXIT_OK
     table(
         ("key", "name", "into", "rule", "project", "since", "said"),
@@ -89,5 +89,5 @@ def _describe_change(merge: "Merge", *, redo: bool, dry_run: bool) -> str:
     would = "would have" if dry_run else "has"
     if redo:
         may = "could" if dry_run else "may"
-        return f'"{merge.name}" {may} become another\'s spelling or alias again'
-    return f'"{merge.name}" {would} its own node, no longer that of "{merge.into}" ({merge.rule})'
+        return f'"{merge.name}" {may} be merged again'
+    return f'"{merge.name}" {would} an entity of its own, separate from "{merge.into}" ({merge.rule})'

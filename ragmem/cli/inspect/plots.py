@@ -51,7 +51,7 @@ class PlotName(StrEnum):
 
 
 LatencyOption = Annotated[
-    bool, typer.Option("--latency", help=f"Also measure {QUESTIONS} questions, which loads the model.")
+    bool, typer.Option("--latency", help=f"Also time {QUESTIONS} queries, which loads the model.")
 ]
 PrivateOption = Annotated[
     bool, typer.Option("--private", help="Only counts, without titles and names of projects and entities.")
@@ -108,13 +108,13 @@ def reference_moment(at: str) -> "datetime":
         return now()
     moment = parse_moment(at, now=now()).astimezone(UTC)
     if moment.year < EARLIEST:
-        raise UsageError(f'"{at}" is before the year {EARLIEST}', hint="plots reach back ten years from it")
+        raise UsageError(f'"{at}" is before the year {EARLIEST}', hint="plots cover the ten years before it")
     return moment
 
 
 def measure_latency(memory: "Ragmem", projects: "Sequence[str] | None") -> "Latency":
     """Measure how long questions take, and print a notice before."""
-    tell(f"asking {QUESTIONS} questions")
+    tell(f"timing {QUESTIONS} queries")
     return memory.reports.latency(projects=projects, questions=QUESTIONS)
 
 

@@ -1,4 +1,4 @@
-"""`ragmem inspect queue`: the texts and events that wait, and the files that were set aside."""
+"""`ragmem inspect queue`: the texts and events that wait, and the rejected files."""
 
 from ragmem.cli.common import (
     bold,
@@ -41,7 +41,7 @@ def queue(limit: LimitOption = None, as_json: JsonOption = False) -> int:
     say(f"{bold('texts')}      {found.texts:,}")
     say(f"{bold('events')}     {found.events:,}")
     say(f"{bold('vectors')}    {plural(found.vectors, 'memory waits', 'memories wait')} for them")
-    say(f"{bold('set aside')}  {len(found.aside):,}")
+    say(f"{bold('rejected')}   {len(found.aside):,}")
     if waiting:
         say()
         table(
@@ -50,6 +50,6 @@ def queue(limit: LimitOption = None, as_json: JsonOption = False) -> int:
         )
     tell_rest(unnamed, "waiting thing")
     for one in aside:
-        tell(f"set aside: {one.path}: {one.problem}")
-    tell_rest(len(found.aside) - len(aside), "file that was set aside", "files that were set aside")
+        tell(f"rejected: {one.path}: {one.problem}")
+    tell_rest(len(found.aside) - len(aside), "rejected file", "rejected files")
     return EXIT_OK

@@ -30,7 +30,7 @@ def records(
     from ragmem.services.records.records import record_shape
 
     if every and project:
-        raise UsageError("--all and --project exclude each other", hint="give one of them")
+        raise UsageError("--all and --project are mutually exclusive", hint="give one of them")
     with open_memory() as memory:
         memory.require()
         found = memory.records.get(

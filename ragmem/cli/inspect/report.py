@@ -54,11 +54,11 @@ def report(
     """Write a report with plots to one HTML file, to SVG files, or to the terminal."""
     given = [name for name, value in (("--html", html), ("--svg", svg), ("--json", as_json)) if value]
     if len(given) > 1:
-        raise UsageError(f"{given[0]} and {given[1]} exclude each other", hint="give one of them")
+        raise UsageError(f"{given[0]} and {given[1]} are mutually exclusive", hint="give one of them")
     if show and (html is None or str(html) == "-"):
-        raise UsageError("--open goes with --html", hint="name the file: --html report.html")
+        raise UsageError("--open requires --html", hint="name the file: --html report.html")
     if force and html is None and svg is None:
-        raise UsageError("--force goes with --html or --svg", hint="name the file: --html report.html")
+        raise UsageError("--force requires --html or --svg", hint="name the file: --html report.html")
     _check_places(html, svg, force=force)
     moment = reference_moment(at)
     with open_memory() as memory:
@@ -97,7 +97,7 @@ def _check_places(html: Path | None, svg: Path | None, *, force: bool) -> None:
     if svg.exists() and not svg.is_dir():
         raise UsageError(f'"{svg}" is not a folder', hint="give the name of a folder")
     if not svg.exists() and not svg.absolute().parent.is_dir():
-        raise UsageError(f'there is no folder "{svg.parent}"', hint="make it, or give another path")
+        raise UsageError(f'there is no folder "{svg.parent}"', hint="create it, or give another path")
     if svg.is_dir():
         for name in PLOTS:
             place_for(svg / f"{name}.svg", force=force)
@@ -118,7 +118,7 @@ def _write_page(made: "Report", html: Path, *, force: bool, show: bool) -> None:
         import webbrowser
 
         if not webbrowser.open(html.resolve().as_uri()):
-            tell("no browser could be opened: set BROWSER to the one that you have")
+            tell("no browser could be opened: set BROWSER to your browser")
 
 
 def _write_pictures(made: "Report", folder: Path, *, force: bool) -> None:

@@ -64,7 +64,7 @@ def transcripts(limit: LimitOption = None, as_json: JsonOption = False) -> int:
             f"(Claude Code deletes its own after {KEPT_DAYS} days)"
         )
     elif not found.read:
-        tell("no transcript of an assistant was found")
+        tell("no transcripts were found")
     return EXIT_OK if found.read or found.unread else EXIT_NO
 
 

@@ -37,7 +37,7 @@ def show_usage(*, by: By, since: str, limit: int | None, as_json: bool) -> int:
             unreadable = ledger.absorb().unreadable
         except (StoreBusyError, StorageError) as error:
             # The figures are right nevertheless: `rows` also counts the lines that could not be stored.
-            tell(f"note: {error}; what was counted goes into the memory later")
+            tell(f"note: {error}; the counts are stored later")
         counted = ledger.rows(since=first)
         today, limits = ledger.today(), ledger.limits()
     rows = _rows(counted, by)
@@ -58,7 +58,7 @@ def show_usage(*, by: By, since: str, limit: int | None, as_json: bool) -> int:
         )
         return EXIT_OK
     if not counted:
-        say("no request to a provider was counted" + (f" since {first}" if first else ""))
+        say("no requests to providers so far" + (f" since {first}" if first else ""))
     else:
         cells = [(*key, *_cells(sums)) for key, sums in shown]
         if len(rows) > 1:
@@ -68,7 +68,7 @@ def show_usage(*, by: By, since: str, limit: int | None, as_json: bool) -> int:
         tell(f"{len(rows) - len(shown):,} more; -n shows them")
     _say_today(today, limits, blank=bool(counted))
     if unreadable:
-        tell(f"warning: lines of counted requests that could not be read, and are in no sum: {unreadable:,}")
+        tell(f"warning: unreadable lines of counted requests, missing in the sums: {unreadable:,}")
     return EXIT_OK
 
 
@@ -105,5 +105,5 @@ def _say_today(today: Sums, limits: tuple[Limit, ...], *, blank: bool) -> None:
         say(f"{bold('today')}  {format_sums(today)}; no cap is set, see [spend] in config.toml")
     for limit in limits:
         used, left = format_amount(limit, limit.used), format_amount(limit, limit.left)
-        rest = "reached: background work waits for tomorrow" if limit.is_reached else f"{left} left"
+        rest = "reached: background work continues tomorrow" if limit.is_reached else f"{left} left"
         say(f"{bold('today')}  {used} of {limit.cap:,g} ({limit.key}), {rest}")

@@ -73,11 +73,13 @@ def bundle(
 
     asked = [with_models, extras, no_wheels, wheels, platform, python_version, force, dry_run]
     if verify and any(asked):
-        raise UsageError("--verify goes alone", hint=f"ragmem models bundle --verify {file}")
+        raise UsageError(
+            "--verify cannot be combined with other options", hint=f"ragmem models bundle --verify {file}"
+        )
     if verify:
         return _verify(file, as_json=as_json)
     if no_wheels and any((extras, wheels, platform, python_version)):
-        raise UsageError("--no-wheels leaves nothing to choose of them", hint="leave one out")
+        raise UsageError("--no-wheels cannot be combined with options for wheels", hint="omit one of them")
     wanted = None
     if not no_wheels:
         names = tuple(name for part in extras.split(",") if (name := part.strip()))
@@ -121,7 +123,7 @@ def _check_network(wanted: "WheelTarget") -> None:
 
     if offline.active() and wanted.folder is None:
         raise UsageError(
-            "offline, wheels can only come from a folder", hint="--wheels DIR, or leave them out: --no-wheels"
+            "offline, wheels can only come from a folder", hint="use --wheels DIR, or --no-wheels"
         )
 
 
@@ -135,7 +137,7 @@ def _verify(file: Path, *, as_json: bool) -> int:
     else:
         _say_parts(parts)
         say()
-        say(f"sound: {plural(len(manifest.files), 'file')} as they were packed")
+        say(f"verified: {plural(len(manifest.files), 'file')} as they were packed")
     return EXIT_OK
 
 
@@ -165,7 +167,7 @@ def _say_plan(decided: "Plan", file: Path, *, as_json: bool) -> None:
         return
     rows: list[tuple[Any, ...]] = [(part["part"], part["files"], size(part["bytes"])) for part in parts]
     if decided.wheels is not None:
-        rows.append(("wheels", "", "known when they are collected"))
+        rows.append(("wheels", "", "known after they are collected"))
     table(("part", "files", "size"), rows)
     if decided.wheels is not None:
         say(f"ragmem's own wheel: {decided.wheels_from}")

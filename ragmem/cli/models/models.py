@@ -181,13 +181,13 @@ def _say_chosen(settings: "Settings", standing: "ModelChangeStatus | None", *, r
 
     embedder = model_label(settings.models)
     if standing is None or not standing.active:
-        line("embedder", f"{embedder}; there are no vectors yet")
+        line("embedder", f"{embedder}; no vectors yet")
     elif not standing.changing:
         line("embedder", f"{embedder}; {plural(standing.total, 'vector')} of {standing.active}")
     else:
         line("embedder", f"{embedder}; {standing.done:,} of {plural(standing.total, 'vector')} made")
-        line("until then", f"{standing.active} answers questions")
-        line("work", f"rests; `{rest}`" if rest else "goes on in the background")
+        line("until then", f"{standing.active} is still used for queries")
+        line("work", f"rests; `{rest}`" if rest else "continues in the background")
     line("language model", model_label(settings.language_model))
     if standing is not None and standing.problem:
         tell(f"warning: {standing.problem}")

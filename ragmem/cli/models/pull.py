@@ -102,19 +102,19 @@ def pull(
         if not dry_run and not fetching.is_complete:
             if not yes and not as_json and sys.stdin.isatty():
                 require_consent(
-                    f"fetch {size(fetching.missing_bytes)} into {fetching.folder}?",
+                    f"download {size(fetching.missing_bytes)} into {fetching.folder}?",
                     nobody="",
-                    hint="--dry-run shows what would be fetched",
-                    refused="nothing was fetched",
+                    hint="--dry-run shows what would be downloaded",
+                    refused="nothing was downloaded",
                 )
             with Bar(quiet=quiet or as_json) as bar:
                 fetch(bar)
     if as_json:
         say_json(_document(fetching, endpoint, dry_run=dry_run))
     elif fetching.is_complete:
-        say(f"{name} is there already: {fetching.folder}")
+        say(f"{name} already exists: {fetching.folder}")
     elif dry_run:
-        say(f"would fetch {size(fetching.missing_bytes)} into {fetching.folder}")
+        say(f"would download {size(fetching.missing_bytes)} into {fetching.folder}")
     else:
         say(f"{name} is there: {fetching.folder}")
         if not quiet:
@@ -210,7 +210,7 @@ def _graph_choice(name: str, wanted: str) -> "ChooseGraph":
 
 def _tell_plan(fetching: "PullPlan", endpoint: str) -> None:
     model = fetching.model
-    licence = f"licence {model.licence}" if model.licence else "licence not said"
+    licence = f"licence {model.licence}" if model.licence else "licence unknown"
     tell(
         f"{model.name} {model.revision[:12]}: {size(model.bytes)} in {plural(len(model.files), 'file')},"
         f" {licence}, from {endpoint}"
@@ -220,7 +220,7 @@ def _tell_plan(fetching: "PullPlan", endpoint: str) -> None:
         others = f"; @FILE would take another of {plural(len(fetching.alternatives), 'more')}"
         tell(f"it is {chosen[0]}, for this processor{others if fetching.alternatives else ''}")
     elif fetching.alternatives:
-        tell(f"hint: a processor is faster with its ONNX file: ragmem models pull onnx:{model.name}")
+        tell(f"hint: its ONNX file is faster on a CPU: ragmem models pull onnx:{model.name}")
 
 
 def _tell_next(fetching: "PullPlan") -> None:
@@ -233,7 +233,7 @@ def _tell_next(fetching: "PullPlan") -> None:
 
         problems = find_problems(fetching.folder)
     for problem in problems:
-        tell(f"warning: it cannot be used as it is: {problem}")
+        tell(f"warning: it cannot be used: {problem}")
     option = " --language" if found is not None and found.use == "language model" else ""
     tell(f"hint: ragmem models use{option} {fetching.backend}:{fetching.model.name}")
 
@@ -278,7 +278,7 @@ def remove(
             if not yes:
                 require_consent(
                     f"remove {model} ({size(count)})?",
-                    nobody=f'nobody is here to ask whether "{model}" may go',
+                    nobody=f'there is no terminal to confirm the removal of "{model}"',
                     hint="`ragmem models list` shows what is there",
                     refused="nothing was removed",
                 )

@@ -58,7 +58,9 @@ def try_models(
     from ragmem.services.models.trial import exit_code
 
     if whole and not language:
-        raise UsageError("--whole is for language models", hint="ragmem models test --language --whole")
+        raise UsageError(
+            "--whole works only for language models", hint="ragmem models test --language --whole"
+        )
     with open_memory(quiet=quiet or as_json) as memory, Bar(quiet=quiet or as_json) as bar:
         trials: list[Trial] = []
         reports: list[LanguageReport] = []
@@ -183,7 +185,7 @@ def _say_reports(reports: "list[LanguageReport]", *, quiet: bool) -> None:
             best = {"model": "llm"}.get(report.best, report.best)
             tell(f'hint: by = "{best}" below [extraction] did best on these passages')
     if not quiet:
-        tell("hint: the report has no text or address of yours; an issue with it would help others")
+        tell("hint: the report has none of your texts or addresses; please share it in an issue")
 
 
 def _row(trial: "Trial") -> tuple[Any, ...]:

@@ -144,8 +144,8 @@ def _doubts(choice: "Choice", speed: "Speed | None") -> Iterator[str]:
         yield f"{known.name} was not trained for vectors of {wanted} numbers; it has {offered}"
     if speed is not None and speed.seconds > SLOW_S:
         yield (
-            f"until the vectors are made, in about {format_seconds(speed.seconds)}, the former model answers;"
-            " `ragmem models use` with it stops that"
+            f"making the vectors takes about {format_seconds(speed.seconds)}; until then the old"
+            " model is used, and `ragmem models use` with it cancels the change"
         )
 
 
@@ -233,14 +233,17 @@ def _make_vectors(*, wait: bool, quiet: bool) -> dict[str, Any]:
 def _say_vectors(document: dict[str, Any], *, quiet: bool) -> None:
     match document["vectors"]:
         case "none":
-            say("there are no vectors yet, so none have to be made anew")
+            say("there are no vectors yet, so there is nothing to rebuild")
         case "anew":
-            say("this store holds the vectors of one model: `ragmem seed --rebuild` makes them anew")
+            say("this store holds the vectors of only one model: `ragmem seed --rebuild` rebuilds them")
         case "background":
             left = document["total"] - document["done"]
-            say(f"{plural(left, 'vector')} are made in the background; the former ones answer until then")
+            say(
+                f"{plural(left, 'vector')} are being made in the background; queries use the old ones "
+                "until then"
+            )
             if not quiet:
-                tell("hint: `ragmem models list` shows how far it is")
+                tell("hint: `ragmem models list` shows the progress")
                 if "log" in document:
                     tell(f"hint: it writes to {document['log']}")
         case "made" | "stopped":

@@ -161,7 +161,7 @@ def routes(memory: Ragmem, workers: Workers) -> APIRouter:
 def ask(memory: Ragmem, request: Question) -> dict[str, Any]:
     """Return the answer to a request as fields; raises NotFoundError for an unknown project."""
     if request.mode is not None and request.route != "auto":
-        raise UsageError("`mode` and `route` exclude each other", hint="LightRAG's modes know no route")
+        raise UsageError("`mode` and `route` are mutually exclusive", hint="LightRAG's modes have no routes")
     since, until = moment_of(request.since), moment_of(request.until)
     text = validate_question(request.query)
     projects: tuple[str, ...] | None = None

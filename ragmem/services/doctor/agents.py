@@ -30,7 +30,7 @@ def check_agents(patient: DoctorContext) -> Iterator[Check]:
         if problem:
             path = file.database.path
             # No backup has it: its content is short-lived, and agents check in again by themselves.
-            yield Check(_NAME, "failed", f'"{path}" {problem}', f'move it away: mv "{path}" "{path}.away"')
+            yield Check(_NAME, "failed", f'"{path}" {problem}', f'move it aside: mv "{path}" "{path}.away"')
             return
         yield from _check_inboxes(file, patient)
 
@@ -45,7 +45,7 @@ def _find_damage(file: OperationalFile, *, deep: bool) -> str:
     if lines:
         return f"is damaged: {lines[0]}"
     if orphans:
-        return f"has {orphans:,} messages to agents that it does not have"
+        return f"has {orphans:,} messages to unknown agents"
     lacking = find_damage(file.database, OPERATIONAL).text
     return f"is not whole: {lacking}" if lacking else ""
 
@@ -58,13 +58,13 @@ def _check_inboxes(file: OperationalFile, patient: DoctorContext) -> Iterator[Ch
     silent = patient.now - timedelta(seconds=limits.stale_s)
     vain = [one for one in known if one.waiting and one.last_seen < silent and one.status != STOPPED]
     for name in full:
-        detail = f'the inbox of "{name}" is full: {limits.inbox:,} messages wait'
-        yield Check(_NAME, "warning", detail, f"start it again, or give it up: ragmem agents forget {name}")
+        detail = f'the inbox of "{name}" is full: {limits.inbox:,} messages'
+        yield Check(_NAME, "warning", detail, f"restart it, or remove it: ragmem agents forget {name}")
     if vain:
         count = sum(one.waiting for one in vain)
         named = ", ".join(one.id for one in vain[:3]) + (" ..." if len(vain) > 3 else "")
-        detail = f"what waits for agents that are silent: {count:,}, for {named}"
-        yield Check(_NAME, "warning", detail, "start them again, or give them up: ragmem agents forget AGENT")
+        detail = f"messages for agents that are not running: {count:,}, for {named}"
+        yield Check(_NAME, "warning", detail, "restart them, or remove them: ragmem agents forget AGENT")
     if not full and not vain:
         waiting = sum(one.waiting for one in known)
-        yield Check(_NAME, "ok", f"known: {len(known):,}; messages that wait: {waiting:,}")
+        yield Check(_NAME, "ok", f"known: {len(known):,}; waiting messages: {waiting:,}")

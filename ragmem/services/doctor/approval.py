@@ -16,10 +16,10 @@ def check_approval(patient: DoctorContext) -> Iterator[Check]:
     memories, skills = patient.catalog.approvals.count_waiting()
     if memories or skills:
         told = f"{memories:,} {'memory' if memories == 1 else 'memories'} and"
-        told = f"{told} {skills:,} {'skill' if skills == 1 else 'skills'} wait for you"
+        told = f"{told} {skills:,} {'skill' if skills == 1 else 'skills'} wait for your review"
         yield Check("approval", "ok", told, "ragmem approve")
     elif patient.settings.approval.enabled:
-        yield Check("approval", "ok", "nothing waits for you")
+        yield Check("approval", "ok", "nothing waits for your review")
 
 
 def check_sharing(patient: DoctorContext) -> Iterator[Check]:

@@ -63,7 +63,7 @@ def check_assistants(patient: DoctorContext) -> Iterator[Check]:
     elif not patient.settings.hooks.enabled or limits.is_disabled(setup.places.environ):
         yield Check(_NAME, "warning", "hooks are turned off for ragmem", "[hooks] enabled, RAGMEM_HOOKS")
     if connected and shutil.which("ragmem", path=setup.places.environ.get("PATH")) is None:
-        detail = "`ragmem` is not on the PATH; hooks do not need it, hooks/*.sh and you do"
+        detail = "`ragmem` is not on the PATH; hooks do not need it, but hooks/*.sh and your shell do"
         yield Check(_NAME, "ok", detail, f'PATH="{Path(sys.executable).parent}:$PATH"')
 
 
@@ -86,24 +86,24 @@ def _check_assistant(patient: DoctorContext, setup: ConnectContext, assistant: A
     if not at and not recorded:
         return
     if not at:
-        detail = f"{assistant.title}: nothing of ragmem is in its settings any more"
+        detail = f"{assistant.title}: its settings no longer have ragmem's hooks"
         yield Check(_NAME, "warning", detail, f"{fix}, or ragmem disconnect {assistant.name}")
         return
     problems = [check for standing in at for check in _check_connection(setup, assistant, standing)]
     yield from problems
     if plugin:
         detail = (
-            f"{assistant.title}: connected, and the plug-in {plugin} is on as well, whose hooks stay silent"
+            f"{assistant.title}: connected twice: by connect and the plug-in {plugin}, whose hooks do nothing"
         )
         off = DISABLE[assistant.name].format(plugin)
         yield Check(_NAME, "warning", detail, f"ragmem disconnect {assistant.name}, or {off}")
     if len(at) > 1:
-        detail = f"{assistant.title}: connected for all work and for this project as well"
+        detail = f"{assistant.title}: connected twice: for the user and for this project"
         yield Check(_NAME, "warning", detail, f"ragmem disconnect {assistant.name} --scope project")
     if any(check.status != "ok" for check in problems):
         return
     called = last_call(setup.state, assistant.name)
-    told = "never called yet" if called is None else f"last called {_format_age(patient.now - called)}"
+    told = "no hook has run yet" if called is None else f"last hook {_format_age(patient.now - called)}"
     read = _last_read(patient, assistant)
     if read is not None:
         told += f", last session read {_format_age(patient.now - read)}"
@@ -115,17 +115,17 @@ def _check_assistant(patient: DoctorContext, setup: ConnectContext, assistant: A
         _NAME,
         "warning" if silent else "ok",
         f"{assistant.title} ({scopes}): {told}",
-        (assistant.note or f"start a session of {assistant.title}; then ragmem doctor") if silent else "",
+        (assistant.note or f"start a session of {assistant.title}, then run ragmem doctor") if silent else "",
     )
 
 
 def _check_plugin(patient: DoctorContext, setup: ConnectContext, assistant: Assistant, plugin: str) -> Check:
     """Check the plug-in of an assistant that is connected by it alone."""
     if shutil.which("ragmem", path=setup.places.environ.get("PATH")) is None:
-        detail = f"{assistant.title}: the plug-in {plugin} calls ragmem, which is not on the PATH"
+        detail = f"{assistant.title}: the plug-in {plugin} needs ragmem on the PATH"
         return Check(_NAME, "warning", detail, "uv tool install ragmem")
     called = last_call(setup.state, assistant.name)
-    told = "never called yet" if called is None else f"last called {_format_age(patient.now - called)}"
+    told = "no hook has run yet" if called is None else f"last hook {_format_age(patient.now - called)}"
     return Check(_NAME, "ok", f"{assistant.title} (plug-in {plugin}): {told}")
 
 
@@ -145,11 +145,11 @@ def _check_connection(
 ) -> Iterator[Check]:
     fix = f"ragmem connect {assistant.name}" + (" --scope project" if standing.scope == "project" else "")
     if standing.state == "unreadable":
-        yield Check(_NAME, "failed", f"{assistant.title}: {standing.problem}", "mend the file")
+        yield Check(_NAME, "failed", f"{assistant.title}: {standing.problem}", "fix the file")
         return
     if standing.state == "out of date":
         yield Check(
-            _NAME, "warning", f'{assistant.title}: other hooks are in "{standing.path}" than these', fix
+            _NAME, "warning", f'{assistant.title}: the hooks in "{standing.path}" differ from these', fix
         )
     for path, form in assistant.settings_files(setup.places, standing.scope):
         if form in SERVER_FORMS:
@@ -157,7 +157,7 @@ def _check_connection(
             continue
         text = read_settings(path) or ""
         if form == "toml" and toml_flag.state(text, assistant) is False:
-            detail = f'{assistant.title} calls no hook: "{path}" turns them off'
+            detail = f'{assistant.title} runs no hooks: "{path}" turns them off'
             yield Check(_NAME, "failed", detail, "[{}] {} = true".format(*assistant.switch))
         elif form == "json":
             yield from _check_hooks(setup, assistant, path, text, fix)
@@ -170,11 +170,11 @@ def _check_server(
     try:
         found = server_in(form, read_settings(path) or "", assistant)
     except ConfigError as error:
-        yield Check(_NAME, "warning", f"{assistant.title}: {error}", "mend the file")
+        yield Check(_NAME, "warning", f"{assistant.title}: {error}", "fix the file")
         return
     if found is None:
-        detail = f'{assistant.title}: no MCP server of ragmem is named in "{path}"'
-        yield Check(_NAME, "ok", f"{detail}; `{fix}` names it")
+        detail = f'{assistant.title}: the MCP server of ragmem is missing in "{path}"'
+        yield Check(_NAME, "ok", f"{detail}; `{fix}` adds it")
         return
     words = shutil.which(found.words[0]) or found.words[0]
     program = Program((words, *found.words[1:]), setup.program.variables)
@@ -186,7 +186,7 @@ def _check_hooks(
 ) -> Iterator[Check]:
     settings = read_json(text).value
     for reason in assistant.find_hook_blockers(settings) if isinstance(settings, dict) else ():
-        yield Check(_NAME, "failed", f"{assistant.title} calls no hook of ragmem: {reason}", f'"{path}"')
+        yield Check(_NAME, "failed", f"{assistant.title} runs no hooks of ragmem: {reason}", f'"{path}"')
     hooks = read_hooks(text)
     ours = own_hooks(hooks, assistant, setup.program)
     # The MCP server, which answers the others, is checked by itself.
@@ -199,8 +199,8 @@ def _check_hooks(
         yield from _check_program(setup, assistant, program, fix)
     for hook in hooks:
         if meant := _wrong_unit(assistant, hook):
-            detail = f"{assistant.title}, {hook.event}: a hook may take {meant}: {hook.command[:60]}"
-            yield Check(_NAME, "warning", detail, fix if hook in ours else f'mend "timeout" in "{path}"')
+            detail = f"{assistant.title}, {hook.event}: the timeout of a hook is {meant}: {hook.command[:60]}"
+            yield Check(_NAME, "warning", detail, fix if hook in ours else f'fix "timeout" in "{path}"')
     if server := as_present(setup.program, ours).server:
         yield from _check_address(assistant, server)
     yield from _check_other_hooks(setup, assistant, path, hooks)
@@ -213,7 +213,7 @@ def _check_address(assistant: Assistant, server: str) -> Iterator[Check]:
         with socket.create_connection((place.hostname or "", place.port or 80), timeout=ANSWERS_S):
             return
     except (OSError, ValueError):
-        detail = f"{assistant.title} sends its hooks to {server}, where nobody answers"
+        detail = f"{assistant.title} sends its hooks to {server}, which does not answer"
         yield Check(
             _NAME, "warning", detail, f"ragmem serve, or ragmem connect {assistant.name} --handlers mcp"
         )
@@ -223,15 +223,17 @@ def _check_other_hooks(
     setup: ConnectContext, assistant: Assistant, path: Path, hooks: Sequence[Hook]
 ) -> Iterator[Check]:
     for hook in handwritten_hooks(hooks):
-        detail = f"{assistant.title}, {hook.event}: ragmem is called a second time: {hook.command[:80]}"
-        yield Check(_NAME, "warning", detail, f'take it out of "{path}"')
+        detail = f"{assistant.title}, {hook.event}: a second hook calls ragmem: {hook.command[:80]}"
+        yield Check(_NAME, "warning", detail, f'remove it from "{path}"')
     calls = [hook.call for hook in hooks if hook.call is not None]
     homes = {call.program.variables for call in calls} - {setup.program.variables}
     if homes:
-        yield Check(_NAME, "ok", f"{assistant.title}: {len(homes)} other homes of ragmem are connected too")
+        yield Check(_NAME, "ok", f"{assistant.title}: {len(homes)} other ragmem homes are also connected")
     others = sorted({name for hook in hooks if (name := _other_memory(hook))})
     if others:
-        yield Check(_NAME, "ok", f"{assistant.title}: another memory has hooks too: {', '.join(others)}")
+        yield Check(
+            _NAME, "ok", f"{assistant.title}: another ragmem home is also connected: {', '.join(others)}"
+        )
 
 
 def _check_program(
@@ -239,10 +241,10 @@ def _check_program(
 ) -> Iterator[Check]:
     path = program.words[0]
     if not os.access(path, os.X_OK) or not Path(path).is_file():
-        yield Check(_NAME, "failed", f'{assistant.title} calls "{path}", which is not a program', fix)
+        yield Check(_NAME, "failed", f'{assistant.title} calls "{path}", which is not executable', fix)
         return
     if is_in_cache(program):
-        detail = f'{assistant.title} calls "{path}", which lies in a cache and may vanish'
+        detail = f'{assistant.title} calls "{path}", which is in a cache and may be deleted'
         yield Check(_NAME, "warning", detail, "install ragmem (pipx, uv tool), then connect again")
     if program.words != setup.program.words and (other := _version(program)) != __version__:
         detail = f"{assistant.title} calls ragmem {other or 'of an unknown version'}, this is {__version__}"
@@ -300,17 +302,17 @@ def check_moments(patient: DoctorContext) -> Iterator[Check]:
         if not one.told and not one.silent:
             continue
         came = True
-        told = f"{one.moment}: spoke {one.told:,} of {one.told + one.silent:,} times in 30 days"
-        use = f", of use {one.useful:,} of the {one.judged:,} that can be judged" if one.judged else ""
+        told = f"{one.moment}: injected {one.told:,} of {one.told + one.silent:,} times in 30 days"
+        use = f", used {one.useful:,} of the {one.judged:,} that can be evaluated" if one.judged else ""
         poor = one.judged >= _LEAST_JUDGED and one.useful < _LEAST_USEFUL * one.judged
         yield Check(
             "moments",
             "warning" if poor else "ok",
             told + use,
-            "rate what is told: ragmem feedback ID bad" if poor else "",
+            "rate injections: ragmem feedback ID bad" if poor else "",
         )
     if not came:
-        yield Check("moments", "ok", "no session was told anything unasked yet")
+        yield Check("moments", "ok", "nothing was injected automatically yet")
 
 
 _OTHER_MEMORIES = (
@@ -342,7 +344,7 @@ def _wrong_unit(assistant: Assistant, hook: Hook) -> str:
     if assistant.units_per_second == 1 and timeout > _MAX_SENSIBLE_S:
         return f"{timeout:g} seconds, which is {timeout / 60:.0f} minutes"
     if assistant.units_per_second > 1 and 0 < timeout < _MIN_SENSIBLE_MS:
-        return f"{timeout:g} milliseconds, in which nothing starts"
+        return f"{timeout:g} milliseconds, too short to start anything"
     return ""
 
 

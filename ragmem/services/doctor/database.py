@@ -20,7 +20,7 @@ from ragmem.storage.sql.schema_check import find_damage
 from ragmem.storage.sql.sqlite_files import integrity_check
 
 _TOPICS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("store", ("store is not whole",)),
+    ("store", ("store is incomplete",)),
     ("vector files", ("vector files",)),
     ("vectors", ("vector",)),
     ("graph", ("entit", "relation", "mention")),
@@ -54,10 +54,10 @@ def check_pages(patient: DoctorContext) -> Iterator[Check]:
 def restore_hint(patient: DoctorContext) -> str:
     """Return the command that restores the newest backup."""
     if patient.catalog.database.path is None:
-        return "put the server's own backup back"
+        return "restore a backup of the server"
     backup = newest_backup(patient)
     if backup is None:
-        return f"no backup was found; {REPAIR} saves what can be read, `ragmem seed` reads the rest again"
+        return f"no backup was found; {REPAIR} saves readable memories, `ragmem seed` reads the rest again"
     return f'ragmem restore "{backup.path}"'
 
 
@@ -65,7 +65,7 @@ def _server(database: Database) -> Iterator[Check]:
     yield Check("database", "ok", f"{server_version(database)} at {database.place}")
     versions = extension_versions(database, "vector")
     if versions is None:
-        yield Check("pgvector", "failed", "the server does not have it", "install pgvector on the server")
+        yield Check("pgvector", "failed", "not available on the server", "install pgvector on the server")
     else:
         offered, used = versions
         yield Check("pgvector", "ok", f"version {used or offered}" + ("" if used else ", not used yet"))
@@ -89,18 +89,18 @@ def check_schema(patient: DoctorContext) -> Iterator[Check]:
         return
     lost = [what for what, statement in lacking.missing if not statement or what in _IRREPLACEABLE]
     if lost:
-        detail = f"what nothing else knows is gone: {', '.join(lost)}"
+        detail = f"tables with irreplaceable data are missing: {', '.join(lost)}"
         yield Check("schema", "failed", detail, restore_hint(patient), damaged=True)
     elif lacking.text:
-        detail = f"a step to a newer schema was half taken; {lacking.text}"
+        detail = f"a schema migration was interrupted; {lacking.text}"
         yield Check("schema", "failed", detail, REPAIR, "schema")
     elif version < CATALOG.version:
-        brought = f"{version} of an older ragmem, the next write brings it to {CATALOG.version}"
+        brought = f"{version} from an older ragmem; the next write migrates it to {CATALOG.version}"
         if not patient.read_only and not database.read_only:
-            brought = f"was {version}, now {CATALOG.version}; the copy from before is kept"
+            brought = f"was {version}, now {CATALOG.version}; a copy of the old version is kept"
         yield Check("schema", "ok", brought)
     else:
-        yield Check("schema", "ok", f"{version}, as this ragmem makes it")
+        yield Check("schema", "ok", f"{version}, the current version")
 
 
 def check_catalog(patient: DoctorContext) -> Iterator[Check]:
@@ -109,7 +109,7 @@ def check_catalog(patient: DoctorContext) -> Iterator[Check]:
         if not table_exists(patient.catalog.database, connection, "lexicon_memories"):
             # The memory is read-only, so the schema was not migrated.
             count = sum(patient.catalog.overview.counts()["state"].values())
-            detail = f"{count:,} memories; the rest is examined once the schema is the newest"
+            detail = f"{count:,} memories; the rest is checked after the migration"
             yield Check("catalog", "ok", detail)
             return
     found = invariants.violations(patient.catalog)
@@ -129,7 +129,7 @@ def check_catalog(patient: DoctorContext) -> Iterator[Check]:
     yield from _checks_of("catalog", rest, f"{count:,} memories", "catalog")
     for line in archive:
         yield Check("archive", "failed", line, restore_hint(patient))
-    yield from _checks_of("full text", text, "all chunks are in it", "full text")
+    yield from _checks_of("full text", text, "all chunks are indexed", "full text")
 
 
 def check_pending(patient: DoctorContext) -> Iterator[Check]:
@@ -137,15 +137,16 @@ def check_pending(patient: DoctorContext) -> Iterator[Check]:
     waiting = len(patient.catalog.memories.ids(states=[State.PENDING]))
     late = patient.catalog.names.count_late()
     if waiting:
-        detail = f"{waiting:,} memories wait to be indexed; a seed or this finishes them"
+        detail = f"{waiting:,} memories wait to be indexed; a seed or this repair finishes them"
         yield Check("pending", "warning", detail, REPAIR, "pending")
     elif late:
         detail = (
-            f"{late:,} names have another entity since; what mentions them is put again by a seed or this"
+            f"{late:,} names were resolved to another entity; a seed or this repair updates the memories "
+            "that mention them"
         )
         yield Check("pending", "warning", detail, REPAIR, "pending")
     else:
-        yield Check("pending", "ok", "no memory waits to be indexed")
+        yield Check("pending", "ok", "no memories wait to be indexed")
 
 
 def check_store(patient: DoctorContext) -> Iterator[Check]:
@@ -160,7 +161,7 @@ def check_store(patient: DoctorContext) -> Iterator[Check]:
         return
     except OlderSchemaError as error:
         # The memory is read-only, so the tables were not migrated.
-        yield Check("store", "ok", f"{error}; it is examined once the schema is the newest")
+        yield Check("store", "ok", f"{error}; checked after the migration")
         return
     topics = Counter(_topic(line) for line in found)
     for topic in topics:
@@ -175,7 +176,7 @@ def check_store(patient: DoctorContext) -> Iterator[Check]:
         yield from _checks_of(
             "search",
             find_unfindable(patient.catalog, held),
-            "each chunk is found by its own text",
+            "every chunk is found by its own text",
             "anew",
         )
 
@@ -195,10 +196,10 @@ def _models_of_vectors(patient: DoctorContext) -> Iterator[Check]:
     by_model = patient.open_store().vector_models()
     for (model, dimensions), count in by_model.items():
         if model not in {wanted[0], coming}:
-            detail = f'{count:,} vectors are of the model "{model}", the configured one is "{wanted[0]}"'
-            yield Check("vectors", "failed", detail, f"{REPAIR}, or set the former model", "store")
+            detail = f'{count:,} vectors are from the model "{model}", but "{wanted[0]}" is configured'
+            yield Check("vectors", "failed", detail, f"{REPAIR}, or configure the former model", "store")
         elif model == wanted[0] and dimensions != wanted[1]:
-            detail = f"{count:,} vectors have {dimensions} dimensions, the model makes {wanted[1]}"
+            detail = f"{count:,} vectors have {dimensions} dimensions, but the model has {wanted[1]}"
             yield Check("vectors", "failed", detail, REPAIR, "store")
 
 
@@ -219,7 +220,7 @@ _SCRUB = "ragmem scrub"
 def check_secrets(patient: DoctorContext) -> Iterator[Check]:
     """Count the memories with a secret or a private block, within the time limit."""
     if not patient.settings.secrets.redact:
-        detail = "texts are stored with their secrets: secrets.redact is false"
+        detail = "secrets are stored in plain text: secrets.redact is false"
         yield Check("secrets", "warning", detail, "set redact = true below [secrets]")
         return
     ids = sorted(patient.catalog.memories.ids())
@@ -233,7 +234,7 @@ def check_secrets(patient: DoctorContext) -> Iterator[Check]:
     seen = f"{read:,} memories" if read >= len(ids) else f"the first {read:,} of {len(ids):,} memories"
     if found:
         told = "1 holds" if found == 1 else f"{found:,} hold"
-        yield Check("secrets", "warning", f"of {seen}, {told} what looks like a secret", _SCRUB)
+        yield Check("secrets", "warning", f"of {seen}, {told} possible secrets", _SCRUB)
     else:
         yield Check("secrets", "ok", f"none in {seen}")
 

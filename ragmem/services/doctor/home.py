@@ -76,9 +76,9 @@ def find_exposed(folders: Sequence[Path]) -> list[Path]:
 def check_idle_gc(patient: DoctorContext) -> Iterator[Check]:
     """Report whether gc may run without the user."""
     if patient.settings.lifecycle.automatic:
-        told = "on: `ragmem serve` carries gc out while nobody asks; `ragmem gc --disable-idle` ends it"
+        told = "on: `ragmem serve` runs gc while it is idle; `ragmem gc --disable-idle` turns it off"
     else:
-        told = "off: gc runs only when somebody runs it"
+        told = "off: gc runs only when you run it"
     yield Check("idle gc", "ok", told)
 
 
@@ -94,20 +94,20 @@ def check_home(patient: DoctorContext) -> Iterator[Check]:
     """Report the place of the memory, whether it can be written to, and whether other users can read it."""
     places = patient.settings.places
     if not patient.catalog.exists():
-        detail = f'there is no memory in "{patient.catalog.database.place}" yet'
+        detail = f'there is no database in "{patient.catalog.database.place}" yet'
         yield Check("home", "warning", detail, "ragmem seed")
         return
     if os.access(places.data, os.W_OK | os.X_OK):
         yield Check("home", "ok", patient.catalog.database.place)
     else:
-        detail = f'"{places.data}" cannot be written to, so that nothing new is kept'
-        yield Check("home", "warning", detail, "look at its permissions, and how its disk is mounted")
+        detail = f'"{places.data}" is not writable, so nothing new is stored'
+        yield Check("home", "warning", detail, "check its permissions, and how its disk is mounted")
     open_to_others = find_exposed([places.data, places.state])
     if open_to_others:
         first = open_to_others[0]
         mode = stat.S_IMODE(first.lstat().st_mode)
         more = f" and {len(open_to_others) - 1} more" if len(open_to_others) > 1 else ""
-        detail = f'others can reach your memory: "{first}" is {mode:04o}{more}'
+        detail = f'other users can read your memories: "{first}" is {mode:04o}{more}'
         yield Check("permissions", "failed", detail, REPAIR, "permissions")
     else:
         yield Check("permissions", "ok", "only you can read it")
@@ -121,9 +121,11 @@ def check_disk(patient: DoctorContext) -> Iterator[Check]:
     free = shutil.disk_usage(folder).free
     detail = f'{free / 1e9:.1f} GB free where "{folder}" is'
     if free < NO_SPACE:
-        yield Check("disk", "failed", detail, "make room: a write needs some more than what it adds")
+        yield Check(
+            "disk", "failed", detail, "free disk space: a write needs more than the data that it adds"
+        )
     elif free < LITTLE_SPACE:
-        yield Check("disk", "warning", detail, "make room soon")
+        yield Check("disk", "warning", detail, "free disk space soon")
     else:
         yield Check("disk", "ok", detail)
 
@@ -149,8 +151,8 @@ def check_locks(patient: DoctorContext) -> Iterator[Check]:
     """Report the writing process, and leftovers of dead processes in the queue."""
     lock = patient.catalog.database.home / LOCK_NAME
     if lock.exists() and not lock.is_file():
-        detail = f'"{lock}" is not a file, so that nobody can write'
-        yield Check("locks", "failed", detail, f'move it away: mv "{lock}" "{lock}.away"')
+        detail = f'"{lock}" is not a file, so no process can write'
+        yield Check("locks", "failed", detail, f'move it aside: mv "{lock}" "{lock}.away"')
         return
     left = leftovers(lock)
     if left:
@@ -158,7 +160,7 @@ def check_locks(patient: DoctorContext) -> Iterator[Check]:
         yield Check("locks", "failed", f'places in "{left[0].parent}" {detail}', REPAIR, "locks")
         return
     process = holder(lock) if lock.exists() else None
-    yield Check("locks", "ok", "nobody writes" if process is None else f"process {process} writes now")
+    yield Check("locks", "ok", "nobody writes" if process is None else f"process {process} is writing")
 
 
 def check_backups(patient: DoctorContext) -> Iterator[Check]:
@@ -177,11 +179,11 @@ def check_backups(patient: DoctorContext) -> Iterator[Check]:
 
 
 def check_inbox(patient: DoctorContext) -> Iterator[Check]:
-    """Report waiting writes, and unreadable files that were set aside."""
+    """Report waiting writes, and unreadable rejected files."""
     found = inbox_status(patient.settings.places.data)
     for path, reason in found.aside:
-        fix = f'look at it, then remove it: "{path}"'
-        yield Check("inbox", "warning", f"a file that was set aside: {reason}", fix)
+        fix = f'inspect it, then remove it: "{path}"'
+        yield Check("inbox", "warning", f"a rejected file: {reason}", fix)
     if found.since is not None:
         writes = "1 write waits" if found.writes == 1 else f"{found.writes:,} writes wait"
         detail = f"{writes} since {found.since:%Y-%m-%d %H:%M} UTC"

@@ -51,7 +51,7 @@ def check_embedder(patient: DoctorContext) -> Iterator[Check]:
         return
     length = float(np.linalg.norm(vector))
     if vector.shape != (1, embedder.dimensions) or abs(length - 1) > 0.01:
-        detail = f'"{embedder.model_id}" gave an array {vector.shape} of length {length:.3f}'
+        detail = f'"{embedder.model_id}" returned an array {vector.shape} of length {length:.3f}'
         yield Check("embedder", "failed", detail, "ragmem models use minilm, or another model")
         return
     engine = getattr(embedder, "engine", "")
@@ -65,17 +65,21 @@ def _fix_of_files(patient: DoctorContext) -> str:
         return f"ragmem models pull {chosen.backend}:{chosen.model}"
     if chosen.backend in {LOCAL_BACKEND, "minilm"}:
         return "pip install --force-reinstall ragmem"
-    return "set what is missing, then: ragmem models test"
+    return "add the missing settings, then: ragmem models test"
 
 
 def _what_still_works(patient: DoctorContext) -> str:
     """Return the effects of a missing embedder on questions and new memories."""
-    text = "questions are answered by full text"
+    text = "queries use only full text"
     try:
         pending = len(patient.catalog.memories.ids(states=[State.PENDING])) if patient.catalog.exists() else 0
     except RagmemError:  # the checks of the database report it
         return text
-    return f"{text}, {pending:,} memories wait to be indexed" if pending else f"{text}, new memories wait"
+    return (
+        f"{text}, {pending:,} memories wait to be indexed"
+        if pending
+        else f"{text}, new memories are not indexed"
+    )
 
 
 def check_model_change(patient: DoctorContext) -> Iterator[Check]:
@@ -88,11 +92,11 @@ def check_model_change(patient: DoctorContext) -> Iterator[Check]:
         return
     coming = standing.wanted or "the configured model"
     told = (
-        f"{standing.done:,} of {standing.total:,} vectors of {coming} are made;"
-        f" {standing.active} answers until then"
+        f"{standing.done:,} of {standing.total:,} vectors of {coming} are made; queries use "
+        f"{standing.active} until then"
     )
     if patient.open_store().two_models is None:
-        told = f"the vectors are of {standing.active}, and this store takes those of one model only"
+        told = f"the vectors are from {standing.active}, and this store holds vectors of only one model"
         yield Check("model change", "warning", told, "ragmem seed --rebuild")
     elif standing.problem:
         # If only the former model is lost, only new vectors help.
@@ -119,8 +123,8 @@ def check_languages(patient: DoctorContext) -> Iterator[Check]:
     if found.total() >= max(FEW_FOREIGN, FOREIGN_SHARE * len(chosen)):
         named = ", ".join(language for language, _ in found.most_common(3))
         told = (
-            f"{found.total():,} of {len(chosen):,} memories are in other languages than English ({named}); "
-            "another model finds more of them"
+            f"{found.total():,} of {len(chosen):,} memories are not in English ({named}); a multilingual "
+            "model finds more of them"
         )
         yield Check("languages", "warning", told, "docs/models.md: multilingual-e5-small")
 
@@ -130,13 +134,18 @@ def check_language_model(patient: DoctorContext) -> Iterator[Check]:
     chosen = patient.settings.language_model
     if not chosen.backend:
         if patient.settings.extraction.by != "rules":
-            detail = f'extraction.by is "{patient.settings.extraction.by}", and there is no language model'
+            detail = (
+                f'extraction.by is "{patient.settings.extraction.by}", but no language model is configured'
+            )
             yield Check("language model", "warning", detail, "ragmem models use --language BACKEND:MODEL")
         return
     problems = patient.check_language_model()
     for problem in problems:
         yield Check(
-            "language model", "failed", problem, "set what is missing, then: ragmem models test --language"
+            "language model",
+            "failed",
+            problem,
+            "add the missing settings, then: ragmem models test --language",
         )
     if problems:
         return
@@ -144,7 +153,7 @@ def check_language_model(patient: DoctorContext) -> Iterator[Check]:
     if patient.deep:
         model = patient.open_models().language_model
         if model is None:
-            yield Check("language model", "failed", f"{detail}: there is no such language model")
+            yield Check("language model", "failed", f"{detail}: unknown language model")
             return
         model.complete("Answer with one word: are you there?", max_tokens=_PROBE_TOKENS)
         detail = f"{model.model_id} answers"
@@ -178,22 +187,22 @@ def check_canary(patient: DoctorContext) -> Iterator[Check]:
             catalog.memories.accept([(memory, judged.chunks)])
             index(catalog, store, [record])
             if not search_text(catalog.database, "canary mine", limit=1, projects=projects).hits:
-                raise _FailedError("full text does not find what was just written")
+                raise _FailedError("full text does not find a memory that was just written")
             if not store.search(judged.chunks[0].searchable, limit=1, projects=projects):
-                raise _FailedError("a vector search does not find what was just written")
+                raise _FailedError("vector search does not find a memory that was just written")
             forget(catalog, store, [memory.id])
             if search_text(catalog.database, "canary mine", limit=1, projects=projects).hits:
-                raise _FailedError("full text finds what was deleted")
+                raise _FailedError("full text finds a deleted memory")
             if store.search(judged.chunks[0].searchable, limit=1, projects=projects):
-                raise _FailedError("a vector search finds what was deleted")
+                raise _FailedError("vector search finds a deleted memory")
     except (_FailedError, BackendError) as error:
         yield Check("canary", "failed", str(error), REPAIR, "store")
         return
     left = memory.id in store.memory_ids() or memory.id in catalog.memories.states([memory.id])
     if left:
-        yield Check("canary", "failed", "a memory that was deleted is still there", REPAIR, "store")
+        yield Check("canary", "failed", "a deleted memory is still there", REPAIR, "store")
     else:
-        yield Check("canary", "ok", "a memory was written, found by text and by vector, and deleted")
+        yield Check("canary", "ok", "a test memory was written, found by full text and vectors, and deleted")
 
 
 def check_spend(patient: DoctorContext) -> Iterator[Check]:
@@ -207,10 +216,10 @@ def check_spend(patient: DoctorContext) -> Iterator[Check]:
             used, cap = format_amount(limit, limit.used), format_amount(limit, limit.cap)
             yield Check("spend", "ok", f"{used} today, of {cap} at most")
     if not limits:
-        yield Check("spend", "ok", f"{format_sums(ledger.today())} of providers today, no cap")
+        yield Check("spend", "ok", f"{format_sums(ledger.today())} from providers today, no cap")
     left = ledger.count_interrupted()
     if left:
-        detail = f"files of counted requests that a killed process left: {left}"
+        detail = f"request counts left by a killed process: {left}"
         yield Check("spend", "warning", detail, REPAIR, "usage")
 
 
@@ -222,7 +231,7 @@ def check_extraction(patient: DoctorContext) -> Iterator[Check]:
     wanted, choice = patient.settings.extraction.by, patient.catalog.extractions.choice()
     if wanted != choice.by:
         detail = (
-            f'the graph is made by "{choice.by}", [extraction] wants "{wanted}"; the next seed changes it'
+            f'the graph is from "{choice.by}", but [extraction] says "{wanted}"; the next seed rebuilds it'
         )
         yield Check(_EXTRACTION, "warning", detail, "ragmem seed")
     if choice == RULES:

@@ -33,12 +33,12 @@ def check_projects(patient: DoctorContext) -> Iterator[Check]:
         detail = f"{names.get(one, one)} ({one}) and {names.get(other, other)} ({other}) have {why}"
         yield Check(_NAME, "warning", detail, f"ragmem projects join {other} {one}")
     if len(twins) > MOST:
-        detail = f"{len(twins) - MOST} more pairs may be one project"
+        detail = f"{len(twins) - MOST} more pairs may be the same project"
         yield Check(_NAME, "warning", detail, "ragmem projects list")
     moves = find_misplaced(catalog, patient.settings, project_finder(catalog, home=Path.home()))
     if count := sum(map(len, moves.values())):
         told = "1 memory lies" if count == 1 else f"{count:,} memories lie"
-        detail = f"{told} elsewhere than where the text says"
+        detail = f"{told} in another project than their text names"
         yield Check(_NAME, "warning", detail, "ragmem projects assign --named")
     sizes = catalog.overview.count_by("project")
     none = sizes.get(UNASSIGNED, 0)

@@ -1,4 +1,4 @@
-"""Repair the findings of an examination: plan, copy the database, then rebuild from the catalog."""
+"""Repair the findings of an examination: plan, back up the database, then rebuild from the catalog."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -60,7 +60,7 @@ def repair(patient: DoctorContext, steps: list[Step]) -> Iterator[Step]:
     database = patient.catalog.database
     if names & _WRITES and database.path:
         copy = back_up(database.path, "before-repair", sort=OF_REPAIRS, verified=False)
-        yield Step("", "copy the database", f'"{copy}"')
+        yield Step("", "back up the database", f'"{copy}"')
     for step in steps:
         yield replace(step, outcome=_REPAIRS[step.name][1](patient))
 
@@ -106,12 +106,12 @@ def _mend_store(patient: DoctorContext) -> str:
     if store.check() or find_differences(catalog, store):
         return _make_anew(catalog, store)
     said = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in figures.items() if count)
-    return f"{put} memories put back" + (f" ({said})" if said else "")
+    return f"{put} memories restored" + (f" ({said})" if said else "")
 
 
 def _make_anew(catalog: Catalog, store: Store) -> str:
     store.repair(whole=True)
-    return f"vectors and graph of {_put_back(catalog, store)} memories made anew"
+    return f"vectors and graph of {_put_back(catalog, store)} memories rebuilt"
 
 
 def _put_back(catalog: Catalog, store: Store) -> int:
@@ -125,7 +125,7 @@ def _complete_schema(patient: DoctorContext) -> str:
     made = complete(patient.catalog.database, CATALOG)
     rebuild_full_text(patient.catalog)
     anew = rechunk(patient.catalog, patient.settings.chunking)
-    return f"made {', '.join(made) or 'the record of the steps'}; {anew} memories cut anew"
+    return f"made {', '.join(made) or 'the record of the steps'}; {anew} memories chunked again"
 
 
 def _mend_catalog(patient: DoctorContext) -> str:
@@ -135,12 +135,12 @@ def _mend_catalog(patient: DoctorContext) -> str:
     anew = rechunk(patient.catalog, patient.settings.chunking)
     renamed = patient.catalog.names.update_all()
     indexed = index_pending(patient.catalog, patient.open_store())
-    said = f"{strays} strays, {anew} memories cut anew, {renamed} names put right, {indexed} indexed"
+    said = f"{strays} strays, {anew} memories chunked again, {renamed} names corrected, {indexed} indexed"
     if forgotten := forget_unsound_code(patient.catalog):
-        said += f"; the code of {forgotten} projects was forgotten: `ragmem ingest --code` reads it again"
+        said += f"; the code graph of {forgotten} projects was dropped: `ragmem ingest --code` rebuilds it"
     if altered:
         ids = ", ".join(identifier[:12] for identifier in altered)
-        said += f"; other texts than were stored: {ids}; `ragmem seed --rebuild` reads their sources again"
+        said += f"; changed texts: {ids}; `ragmem seed --rebuild` reads their sources again"
     return said
 
 
@@ -163,15 +163,15 @@ def _absorb_usage(patient: DoctorContext) -> str:
 
 
 _REPAIRS: dict[RepairName, tuple[str, Callable[[DoctorContext], str]]] = {
-    "permissions": ("make files and folders yours alone (0600, 0700)", _make_private),
-    "locks": ("remove leftovers of dead processes from the queue of writers", _remove_leftovers),
-    "salvage": ("copy all readable memories into a new database, keep the damaged file", salvage),
+    "permissions": ("make files and folders private (0600, 0700)", _make_private),
+    "locks": ("remove leftovers of dead processes from the write queue", _remove_leftovers),
+    "salvage": ("copy all readable memories to a new database, keep the damaged file", salvage),
     "schema": ("complete the interrupted migration to this schema", _complete_schema),
-    "catalog": ("chunk unsound memories again, drop stray chunks, correct names", _mend_catalog),
-    "full text": ("rebuild the full text from the chunks", _mend_full_text),
+    "catalog": ("chunk inconsistent memories again, drop stray chunks, correct names", _mend_catalog),
+    "full text": ("rebuild the full-text index from the chunks", _mend_full_text),
     "store": ("restore damaged vectors and graph from the catalog, rewrite the vector files", _mend_store),
     "anew": ("rebuild all vectors and the graph from the catalog", _mend_all),
     "pending": ("index the waiting memories", _index_pending),
-    "usage": ("add the counted requests to the sums", _absorb_usage),
+    "usage": ("add the counted requests to the totals", _absorb_usage),
 }
 """The description and the function of each repair, in their order."""

@@ -66,7 +66,7 @@ def check_documents(patient: DoctorContext) -> Iterator[Check]:
     elif engine := engine_name(wished.ocr_languages):
         detail = f"{sources} can be read, and text in pictures by {engine}"
     else:
-        detail = f"{sources} can be read, but for scans and text in pictures: {OCR_EXTRA}"
+        detail = f"{sources} can be read, except scans and text in pictures: {OCR_EXTRA}"
     yield Check(_DOCUMENTS, "ok", detail)
 
 
@@ -86,13 +86,11 @@ def check_events(patient: DoctorContext) -> Iterator[Check]:
         aside, waiting = spool.list_aside(data), spool.list_events(data)
     except OSError as error:
         detail = f'"{spool.folder(data)}" cannot be read: {os_reason(error)}'
-        yield Check(_EVENTS, "failed", detail, "it must be a folder of yours: move away what is there")
+        yield Check(_EVENTS, "failed", detail, "it must be a folder that you own: move the present one aside")
         return
     has_findings = bool(aside or waiting)
     for path in aside:
-        yield Check(
-            _EVENTS, "warning", f"an event that was set aside: {event_problem(path)}", f'remove "{path}"'
-        )
+        yield Check(_EVENTS, "warning", f"a rejected event: {event_problem(path)}", f'remove "{path}"')
     if waiting:
         since = queued_at(waiting[0]) or patient.now
         count = "1 waits" if len(waiting) == 1 else f"{len(waiting):,} wait"
@@ -101,13 +99,13 @@ def check_events(patient: DoctorContext) -> Iterator[Check]:
         yield Check(_EVENTS, "warning" if old else "ok", detail, "ragmem ingest --drain" if old else "")
     if Breaker(str(state)).is_open():
         has_findings = True
-        detail = f"hooks ask nobody for {REST_S / 60:.0f} minutes, since too many deadlines were missed"
+        detail = f"hooks do not query for {REST_S / 60:.0f} minutes, after too many missed deadlines"
         yield Check(_EVENTS, "warning", detail, f'see "{state / NAME}"')
     troubles = _troubles(state / NAME, since=patient.now - _LATELY)
     if troubles:
         has_findings = True
         count = "1 hook" if len(troubles) == 1 else f"{len(troubles):,} hooks"
-        detail = f"{count} could not do all since yesterday; the last: {troubles[-1]}"
+        detail = f"{count} failed partly since yesterday; the last: {troubles[-1]}"
         yield Check(_EVENTS, "warning", detail, f'see "{state / NAME}"')
     if not has_findings:
         yield Check(_EVENTS, "ok", "nothing waits")

@@ -64,7 +64,7 @@ class Update:
             return Check(
                 "updates", "ok", f"{__version__} is the newest: {self.index}", "ragmem help changelog"
             )
-        return Check("updates", "warning", f"{self.newest} is out, {__version__} is installed", UPGRADE)
+        return Check("updates", "warning", f"{self.newest} is available, {__version__} is installed", UPGRADE)
 
 
 def ask_index(environ: Mapping[str, str], *, home: Path) -> Update:
@@ -72,12 +72,12 @@ def ask_index(environ: Mapping[str, str], *, home: Path) -> Update:
     try:
         address, headers = _without_password(find_index(environ, home=home))
     except ValueError:
-        return Update("the configured index", problem="this is no address")
+        return Update("the configured index", problem="this is not a URL")
     try:
         newest = max(_offered(address, headers), key=_order, default="")
     except HTTPError as error:
         return Update(
-            address, problem="it has no ragmem" if error.code == 404 else f"it answers {error.code}"
+            address, problem="it has no ragmem" if error.code == 404 else f"it returned status {error.code}"
         )
     except RagmemError as error:
         return Update(address, problem=str(error))

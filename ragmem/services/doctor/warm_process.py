@@ -32,7 +32,7 @@ class WarmProcess:
         """A description in one line."""
         if not self.answers:
             return (
-                f"process {self.process} does not answer" if self.process else "one starts or ends just now"
+                f"process {self.process} does not answer" if self.process else "one is starting or stopping"
             )
         if self.serves:
             return f"`ragmem serve` answers, process {self.process}, {self.memory_mb:.0f} MB"
@@ -77,7 +77,7 @@ def check_warm_process(patient: DoctorContext) -> Iterator[Check]:
         yield Check("warm process", "ok", found.summary)
     elif failed >= FIRST_DEATHS:
         log = places.state / "warm.log"
-        detail = f"it ended as soon as it was started, {failed} times in a row"
+        detail = f"it exited right after its start, {failed} times in a row"
         yield Check("warm process", "warning", detail, f'see "{log}"')
     else:
-        yield Check("warm process", "ok", "it does not run; the next hook starts it")
+        yield Check("warm process", "ok", "it is not running; the next hook starts it")

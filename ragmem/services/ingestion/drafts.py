@@ -107,7 +107,9 @@ def text_draft(
     if not text.strip():
         raise UsageError("standard input is empty", hint="git log -5 | ragmem ingest -")
     if not sanitize_text(text, redactor=catalog.redactor).strip():
-        raise UsageError("nothing is left of the text without its private parts", hint="say what may be kept")
+        raise UsageError(
+            "the text is empty without its private parts", hint="keep some text outside of the private tags"
+        )
     scope = scope_of(cwd, options, catalog=catalog, projects=projects)
     draft = plain_draft(text, scope=scope)
     return replace(
@@ -195,7 +197,7 @@ def drafts_of_paths(
                 warnings += [f"{file}: {warning}" for warning in reading.warnings]
                 unread += reading.unread
                 if empty:
-                    warnings.append(f"{file}: nothing is left of the text without its private parts")
+                    warnings.append(f"{file}: the text is empty without its private parts")
     problems += [line for _, line in pictures.lines()]
     if len(paths) == 1 and not drafts and len(problems) == 1 and last_error is not None:
         raise last_error
@@ -221,7 +223,7 @@ def _files(path: Path, *, settings: Settings, home: Path) -> tuple[list[tuple[Pa
     files = readable_files(discovery)
     skipped = [f"skipped {show(one.path)}: {one.reason}" for one in discovery.skipped if _would_be_read(one)]
     if not files:
-        known = f"files that are read: {', '.join(READABLE_SUFFIXES)}"
+        known = f"supported files: {', '.join(READABLE_SUFFIXES)}"
         raise NotFoundError(
             f'the folder "{path}" holds no text files and no documents',
             hint="; ".join((*skipped[:1], known)),
@@ -238,8 +240,8 @@ def _left_out(folder: Path, discovery: Discovery, files: Sequence[Path]) -> Iter
         told = [f"{count:,} {name}" for name, count in types.most_common(_TYPES_TOLD)]
         told += ["..."] if len(types) > _TYPES_TOLD else []
         yield (
-            f"{show(folder)}: {types.total():,} files of other types are not read ({', '.join(told)}); "
-            "name one to read it"
+            f"{show(folder)}: {types.total():,} files of unsupported types were skipped "
+            f"({', '.join(told)}); name a file to read it"
         )
 
 

@@ -110,11 +110,11 @@ def drain_quickly(catalog: Catalog, settings: Settings, *, home: Path, now: date
     try:
         left = drain(catalog, settings, home=home, now=now, limits=QUICK).left
     except (StorageError, StoreBusyError) as error:
-        return f"not all writes in the inbox were searched: {error.full_message}"
+        return f"some writes in the inbox were not searched: {error.full_message}"
     if not left:
         return ""
     waits = "1 write waits" if left == 1 else f"{left:,} writes wait"
-    return f"{waits} in the inbox: `ragmem ingest --drain` takes in all of them"
+    return f"{waits} in the inbox: `ragmem ingest --drain` ingests them"
 
 
 def _select_files(folder: Path, names: Sequence[str], limits: Limits) -> Iterator[tuple[Path, int]]:

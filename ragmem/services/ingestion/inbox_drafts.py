@@ -50,7 +50,7 @@ def draft_of_write(write: Write) -> tuple[datetime, datetime | None, Kind | None
         int(fields.get("modified", 0))
         EntryType(fields.get("type", EntryType.NOTE))
     except (KeyError, ValueError, OverflowError, OSError) as error:
-        raise SourceError(f"its head has an invalid field: {error}") from error
+        raise SourceError(f"its header has an invalid field: {error}") from error
     return at, event, kind
 
 

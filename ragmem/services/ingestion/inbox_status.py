@@ -36,7 +36,7 @@ def inbox_status(data: Path) -> InboxStatus:
 def list_writes(folder: Path) -> list[str]:
     """Return the names of the waiting files, oldest first; raises StorageError."""
     with os_errors_as(
-        StorageError, f'read "{folder}"', hint="it must be a folder of yours: move away what is there"
+        StorageError, f'read "{folder}"', hint="it must be a folder that you own: move the present one aside"
     ):
         return reader.list_writes(str(folder))
 
@@ -48,4 +48,4 @@ def _problem(path: Path) -> str:
         return str(error)
     except OSError as error:
         return os_reason(error)
-    return "it can be read: move it back into the folder above"
+    return "it is readable: move it back to the parent folder"

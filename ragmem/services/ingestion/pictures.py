@@ -60,7 +60,7 @@ class PictureDescriber:
     _beyond: int = 0
 
     def __call__(self, picture: Picture, text: str) -> str:
-        """Return a line that describes a picture; empty if there is no description.
+        """Return a line that describes a picture; empty if there is not a description.
 
         `text` is the stored text of the picture's part, with a mark at the picture's place.
         """
@@ -78,7 +78,7 @@ class PictureDescriber:
                 _write_cache(known, told)
         except (RagmemError, OSError) as error:
             self._failures += 1
-            self._warnings.append(f"a picture is not described: {error}")
+            self._warnings.append(f"a picture was not described: {error}")
             return ""
         return _format_line(told)
 
@@ -116,7 +116,7 @@ class PictureDescriber:
         )
         told = description(answer)
         if not told:
-            raise BackendError(f'the answer of "{self.model}" is no description')
+            raise BackendError(f'the answer of "{self.model}" is not a description')
         return self.redactor.redact(told)[0]
 
     def _cached_text(self, picture: Picture) -> Path:

@@ -109,7 +109,7 @@ def resolve_project(catalog: Catalog, name: str) -> str:
         others = catalog.overview.latest_by_project().keys() - names.keys() - NO_PROJECTS
         known = ", ".join(sorted({*names.values(), *others})) or "none yet"
         raise NotFoundError(f'there is no project "{name}"', hint=f"known projects: {known}")
-    raise NotFoundError(f'several projects are called "{name}"', hint=f"give an id: {', '.join(found)}")
+    raise NotFoundError(f'several projects are called "{name}"', hint=f"use an id: {', '.join(found)}")
 
 
 def _place(name: str) -> str:

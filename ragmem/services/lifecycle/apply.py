@@ -76,7 +76,7 @@ def apply(
     if decided.large and not allow_large:
         raise UsageError(
             f"this would remove {decided.removal_count} of {decided.searched or decided.memories} memories",
-            hint="is a disk missing? `ragmem gc --dry-run` shows what would go, and why",
+            hint="is a disk missing? `ragmem gc --dry-run` shows what would be archived, and why",
         )
     done = outcome or Outcome()
     active = decided.active_items()

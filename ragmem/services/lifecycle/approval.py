@@ -114,7 +114,7 @@ def find_proposal(catalog: Catalog, prefix: str) -> Proposal:
     row = catalog.lives.of([memory.id]).get(memory.id)
     if row is None or row.approval is Approval.NONE:
         raise NotFoundError(
-            f'the memory "{memory.short_id}" needs no approval', hint="`ragmem approve` lists what waits"
+            f'the memory "{memory.short_id}" needs no approval', hint="`ragmem approve` lists the proposals"
         )
     return Proposal(memory, row.approval)
 
@@ -143,7 +143,7 @@ def decide(
             item, note = one.item, ""
             if isinstance(item, SkillDraft) and one.approval is not approval:
                 path = str(_write(item, targets[item.id])) if accept else ""
-                note = "" if accept or _remove(item) else f'"{item.path}" stays: it was changed since'
+                note = "" if accept or _remove(item) else f'"{item.path}" was changed since and is kept'
                 catalog.approvals.set_skill(item.id, approval, path=path)
                 item = replace(item, approval=approval, path=path)
             done.append(Proposal(item, approval, note))
@@ -181,10 +181,10 @@ def draft_skills(catalog: Catalog, projects: Sequence[str] | None, *, now: datet
 
 
 def skills_folder(root: Path) -> Path:
-    """Return the folder of a project's skills; raises UsageError if a link leads out of the project."""
+    """Return the folder of a project's skills; raises UsageError if a link is outside of the project."""
     folder = root / SKILLS
     if not folder.resolve().is_relative_to(root.resolve()):
-        raise UsageError(f'"{folder}" leads out of the project', hint="give a folder by --to")
+        raise UsageError(f'"{folder}" is outside of the project', hint="name a folder with --to")
     return folder
 
 
@@ -208,7 +208,7 @@ def _refuse_other(draft: SkillDraft, folder: Path) -> None:
     """Raise ConflictError if another file has the place of the draft's."""
     path = folder / draft.name / FILE
     if os.path.lexists(path) and not _has_text(path, draft.content):
-        raise ConflictError(f'"{path}" is there already', hint="move it away, or give a folder by --to")
+        raise ConflictError(f'"{path}" already exists', hint="move it aside, or name a folder with --to")
 
 
 def _has_text(path: Path, text: str) -> bool:
@@ -223,7 +223,7 @@ def _has_text(path: Path, text: str) -> bool:
 def _write(draft: SkillDraft, folder: Path) -> Path:
     """Write the file of a draft and return its path; one that a killed call has written stays."""
     path = folder / draft.name / FILE
-    with os_errors_as(StorageError, f'write "{path}"', hint="give a folder by --to"):
+    with os_errors_as(StorageError, f'write "{path}"', hint="name a folder with --to"):
         path.parent.mkdir(parents=True, exist_ok=True)
         if not _has_text(path, draft.content):
             with path.open("x", encoding="utf-8") as file:

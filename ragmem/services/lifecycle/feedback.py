@@ -79,8 +79,8 @@ def require_memory(catalog: Catalog, prefix: str) -> Memory:
             if len(archived) == 1 and not catalog.memories.get(archived):
                 short = archived[0][:SHORT_ID_LENGTH]
                 raise NotFoundError(
-                    f'the memory "{prefix}" lies in the archive',
-                    hint=f"bring it back first: ragmem gc --restore {short}",
+                    f'the memory "{prefix}" is archived',
+                    hint=f"restore it first: ragmem gc --restore {short}",
                 ) from None
         raise
 

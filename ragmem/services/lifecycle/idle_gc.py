@@ -44,6 +44,8 @@ def run_idle_gc(
     if decided.empty:
         return IdleGcResult("", decided.uncompared)
     if decided.large:
-        share = f"{decided.removal_count:,} of {decided.searched:,} memories would go, more than a third"
+        share = (
+            f"{decided.removal_count:,} of {decided.searched:,} memories would be archived, more than a third"
+        )
         return IdleGcResult(f"{share}; {DRY_RUN_HINT}", decided.uncompared)
     return IdleGcResult("", decided.uncompared, finished=not apply(decided).stopped)

@@ -149,5 +149,5 @@ def keep_uncompared(decision: Decision) -> Decision:
     """Return the decision for a memory whose connections are not known yet."""
     alone = decision.action in {"reprieve", "archive"} and decision.rule != FOLD
     if alone or decision.life is LifecycleState.PERMANENT:
-        return Decision(decision.id, "keep", "uncompared", "it is not compared with the others yet")
+        return Decision(decision.id, "keep", "uncompared", "not compared with other memories yet")
     return decision

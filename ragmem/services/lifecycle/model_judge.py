@@ -148,7 +148,7 @@ def ask_model(
     except BackendError as error:
         judge.faults.append(error.full_message)
     known.save()
-    note = f"the language model left decisions open: {judge.faults[0]}" if judge.faults else ""
+    note = f"the language model did not decide everything: {judge.faults[0]}" if judge.faults else ""
     return replace(plan, items=tuple(decided.get(item.id, item) for item in plan.items)), note
 
 
@@ -224,7 +224,7 @@ class _ModelJudge:
     def _count_invalid(self) -> None:
         call = Call(self.writer.backend, self.writer.model.model_id, "extraction", error=INVALID)
         self.writer.meter.record(call)
-        self.faults.append("an answer is not of the form that was asked for")
+        self.faults.append("an answer does not have the requested format")
 
 
 def _is_unsure(entry: Entry) -> bool:

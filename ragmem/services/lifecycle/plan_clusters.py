@@ -157,7 +157,7 @@ def show(catalog: Catalog, plan: Plan, wanted: str) -> tuple[list[Item], list[Pl
         )
     if len({item.id for item in items}) > 1:
         raise NotFoundError(
-            f'several memories of the plan have ids that start with "{wanted}"', hint="give more characters"
+            f'several memories of the plan have ids that start with "{wanted}"', hint="use a longer prefix"
         )
     about = items[0].id
     return items, [

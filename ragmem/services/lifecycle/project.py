@@ -111,9 +111,9 @@ def _spare(catalog: Catalog, store: Store, fate: Decisions) -> None:
         if key not in found:
             fate[key] = keep_uncompared(fate[key])
         elif found[key] > 0:
-            reason = f"connected after all, by {found[key]:.2f}, when all of its project is looked at"
+            reason = f"connected, by {found[key]:.2f}, when all of its project is looked at"
             fate[key] = Decision(key, "keep", "connected", reason, age=fate[key].age)
 
 
 def _keep(entry: Entry) -> Decision:
-    return Decision(entry.id, "keep", entry.life.value, "no rule says otherwise")
+    return Decision(entry.id, "keep", entry.life.value, "no rule applies")

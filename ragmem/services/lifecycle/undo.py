@@ -279,8 +279,8 @@ def restore(
         present = catalog.memories.hashes([found]).get(found)
         if present is not None and present != item.memory.content_hash:
             raise UsageError(
-                f'"{item.memory.short_id}" has another text by now, which was stored at the same place',
-                hint=f"look at it: ragmem inspect memory {item.memory.short_id}",
+                f'"{item.memory.short_id}" has a newer text, stored from the same place',
+                hint=f"see it: ragmem inspect memory {item.memory.short_id}",
             )
         adopt_run(catalog, item.run)
         _restore_batch(
@@ -302,7 +302,7 @@ def _in_archive(catalog: Catalog, prefix: str) -> str:
     if len(found) > 1:
         raise NotFoundError(
             f'several memories in the archive have ids that start with "{prefix}"',
-            hint="give more characters",
+            hint="use a longer prefix",
         )
     return found[0]
 

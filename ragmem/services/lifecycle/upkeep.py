@@ -71,7 +71,7 @@ def find_superfluous(
                 left = "its source no longer has it, and it is " + same
                 decided[identifier] = Decision(identifier, "remove", "missing", left, (keeper,))
             elif entries[identifier].memory.source == SHARED:
-                reason = f"a duplicate of {keeper[:12]}, but its author withdraws it"
+                reason = f"a duplicate of {keeper[:12]}, but its author withdrew it"
                 decided[identifier] = Decision(identifier, "keep", "shared", reason, (keeper,))
             elif kept[identifier]:
                 reason = f"a duplicate of {keeper[:12]}, but protected"
@@ -113,6 +113,6 @@ def find_inconsistent(catalog: Catalog, store: Store, *, removing: Collection[st
     unfinished = pending - deferred_ids(catalog)
     indexed = catalog.memories.ids(states=[State.INDEXED])
     for identifier in sorted(stored - indexed - pending):
-        yield Decision(identifier, "drop", UNOWNED, "the store has it, the catalog does not")
+        yield Decision(identifier, "drop", UNOWNED, "in the store but not in the catalog")
     for identifier in sorted((unfinished | (indexed - stored)).difference(removing)):
-        yield Decision(identifier, "mend", "unindexed", "the catalog has it, the store does not")
+        yield Decision(identifier, "mend", "unindexed", "in the catalog but not in the store")

@@ -155,7 +155,7 @@ def verify(path: Path) -> Manifest:
             if part is None or entry.size != part.bytes:
                 raise _damaged_error(path, f'it holds "{entry.name[:80]}", which does not match its manifest')
             if _hash(content) != part.sha256:
-                raise _damaged_error(path, f'the file "{part.name}" in it is not what was written')
+                raise _damaged_error(path, f'the file "{part.name}" in it differs from what was written')
         if missing:
             raise _damaged_error(path, f'the file "{next(iter(missing))}" is missing')
     return manifest

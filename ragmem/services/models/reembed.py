@@ -130,7 +130,7 @@ def reembed(
         if active.model != wanted.model_id:
             raise UsageError(
                 f'this store holds the vectors of one model, and they are of "{active.model}"',
-                hint="run `ragmem seed --rebuild`; questions are answered by full text meanwhile",
+                hint="run `ragmem seed --rebuild`; queries use only full text meanwhile",
             )
         done.finished = True
         return done

@@ -146,7 +146,7 @@ def try_embedder(backend: str, embedder: Embedder) -> Trial:
 
 def _vector_problem(vectors: Any, count: int, dimensions: int) -> str:
     if vectors.shape != (count, dimensions):
-        return f"it gave an array {vectors.shape} where {(count, dimensions)} was expected"
+        return f"it returned an array {vectors.shape} where {(count, dimensions)} was expected"
     if not np.isfinite(vectors).all():
         return "its vectors contain values that are not numbers"
     lengths = np.linalg.norm(vectors, axis=1)

@@ -17,7 +17,7 @@ def place_for(path: Path, *, force: bool) -> Path:
     """Return the real path of a new file; raises UsageError if it is not allowed there."""
     place = path.resolve()
     if not place.parent.is_dir():
-        raise UsageError(f'there is no folder "{path.parent}"', hint="make it, or give another path")
+        raise UsageError(f'there is no folder "{path.parent}"', hint="create it, or give another path")
     if place.is_dir():
         raise UsageError(f'"{path}" is a folder', hint="give the name of a file in it")
     if place.exists() and not place.is_file():

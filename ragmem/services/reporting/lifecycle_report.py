@@ -66,8 +66,8 @@ class ClusterMember:
 class Group:
     """A card of connected memories: the id and title of their centre, their common names, and all by date.
 
-    Of `size` memories, `members` may be the oldest only. It is computed when somebody asks, and nothing of it
-    is stored. `merged` tells whether a language model wrote a text of them.
+    Of `size` memories, `members` may be the oldest only. It is computed when somebody asks, and it is not
+    stored anywhere. `merged` tells whether a language model wrote a text of them.
     """
 
     size: int

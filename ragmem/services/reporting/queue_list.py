@@ -62,7 +62,7 @@ def queue(catalog: Catalog, settings: Settings, *, named: int = SHOWN) -> Queue:
     with os_errors_as(
         StorageError,
         f'read "{spool.folder(data)}"',
-        hint="it must be a folder of yours: move away what is there",
+        hint="it must be a folder that you own: move the present one aside",
     ):
         events, events_aside = spool.list_events(data), spool.list_aside(data)
     inbox = Path(inbox_folder(data))
@@ -120,7 +120,7 @@ def event_problem(path: str) -> str:
         spool.read(path)
     except (ValueError, OSError) as error:
         return getattr(error, "strerror", "") or str(error)
-    return "it can be read: move it back into the folder above"
+    return "it is readable: move it back to the parent folder"
 
 
 def queue_shape(found: Queue) -> dict[str, Any]:

@@ -205,7 +205,7 @@ def validate_question(text: str) -> str:
     if len(text) > MAX_QUERY:
         raise UsageError(
             f"the question has {len(text):,} characters, at most {MAX_QUERY:,} are read",
-            hint="ask with the part that matters, or store the text with `ragmem ingest -`",
+            hint="shorten the question, or store the text with `ragmem ingest -`",
         )
     return text
 

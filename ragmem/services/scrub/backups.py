@@ -154,7 +154,7 @@ def _pack(path: Path, manifest: Manifest, desk: Path, database: Path) -> None:
         fresh.chmod(0o600)
         write_archive(file, written, files)
     if read_archive(fresh) != written:
-        raise StoreDamagedError(f'"{path}" is not what was written', hint="check the disk")
+        raise StoreDamagedError(f'"{path}" differs from what was written', hint="check the disk")
     _replace(path, fresh)
 
 

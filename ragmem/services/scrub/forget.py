@@ -160,7 +160,7 @@ def _resolve(catalog: Catalog, prefix: str, *, purge: bool) -> str:
             return archived[0]
         raise NotFoundError(
             f'the memory "{prefix}" is already in the archive',
-            hint=f"bring it back with `ragmem gc --restore {prefix}`, or leave it there",
+            hint=f"to restore it: `ragmem gc --restore {prefix}`",
         ) from None
 
 
@@ -247,8 +247,8 @@ def refuse_large(planned: Plan, *, allow_large: bool) -> None:
     """Raise UsageError where more than half of the memories would go without permission."""
     if planned.large and not allow_large:
         raise UsageError(
-            f"this would forget {len(planned.going)} of {planned.total} memories, which is more than half",
-            hint="look at them with --dry-run; docs/lifecycle.md explains how to allow it",
+            f"this would forget {len(planned.going)} of {planned.total} memories, more than half",
+            hint="check them with --dry-run; docs/lifecycle.md explains how to allow it",
         )
 
 
@@ -323,7 +323,7 @@ def end_unfinished_purge(tools: scrub.ScrubContext) -> str:
             shutil.rmtree(tools.places.data / name, ignore_errors=True)
         if not database.vacuum():
             # It is tried again by the next purge.
-            return "another process is still reading the old data: purge again when it has ended"
+            return "another process still reads the old data: purge again when it has finished"
         note = ""
     with database.write() as connection:
         end_purge(connection)
@@ -359,6 +359,6 @@ def require_run(catalog: Catalog, run: str) -> str:
     if known.caller != FORGET:
         raise UsageError(f'the run "{run}" belongs to {known.caller}', hint=f"ragmem gc --undo --run {run}")
     if not known.archived:
-        state = "was already undone" if known.undone else "was purged: nothing of it is left"
+        state = "was undone already" if known.undone else "was purged and cannot be undone"
         raise UsageError(f'the run "{run}" {state}', hint="`ragmem gc --history` lists the runs")
     return run

@@ -291,18 +291,18 @@ def scrub_target(
     if pattern is None:
         return ScrubTarget(redactor, secrets=True)
     if not pattern.strip():
-        raise UsageError("the pattern is empty", hint="leave it out to remove all known secrets")
+        raise UsageError("the pattern is empty", hint="omit it to remove all known secrets")
     if regex:
         try:
             compiled = re.compile(pattern)
         except (re.error, RecursionError, OverflowError) as error:
             raise UsageError(
-                f"the pattern is not a regular expression: {error}", hint="leave --regex out"
+                f"the pattern is not a regular expression: {error}", hint="omit --regex"
             ) from error
         return ScrubTarget(redactor, pattern=compiled)
     if len(pattern) < MIN_PATTERN and not force:
         raise UsageError(
-            f"the pattern has fewer than {MIN_PATTERN} characters, which occur in many words",
+            f"the pattern has fewer than {MIN_PATTERN} characters, too few to be specific",
             hint=f"give {MIN_PATTERN} or more; docs/secrets.md explains shorter ones",
         )
     whole = [one for one in redactor.find(pattern) if (one.start, one.end) == (0, len(pattern))]
@@ -329,7 +329,7 @@ def _time_limit(seconds: float) -> Iterator[None]:
     def late(_number: int, _frame: FrameType | None) -> None:
         raise UsageError(
             f"the pattern takes longer than {seconds:g} s for a few texts",
-            hint="write it without repetitions within repetitions",
+            hint="avoid nested repetitions",
         )
 
     previous = signal.signal(signal.SIGALRM, late)

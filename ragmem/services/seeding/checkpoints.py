@@ -40,7 +40,7 @@ _EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 _SHORT_HASH = 12
 _GEMINI = "gemini"
 
-UNANSWERED = "git did not give it; the next seed tries it again"
+UNANSWERED = "git did not return it; the next seed tries again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +206,7 @@ class CheckpointSeeder:
                     self._remember(spec, session, reader.names)
                 self.progress.advance(session.size)
         for by, count in sorted(unknown.items()):
-            told = f"sessions that cannot be read, of {by}: {count:,}"
+            told = f"unreadable sessions of {by}: {count:,}"
             report.problems.append(Problem(spec.name, show(root), told, "warning"))
 
     def _remember(self, spec: SourceSpec, session: CheckpointSession, names: Iterable[str]) -> None:

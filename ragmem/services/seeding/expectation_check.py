@@ -72,7 +72,7 @@ def compare(
         name = _unique_name(_question_name(asked, redactor=redactor), names)
         if report.dry_run:
             outcomes.append(
-                Outcome("questions", name, asked.line, "skipped", "a dry run stores nothing to ask about")
+                Outcome("questions", name, asked.line, "skipped", "a dry run stores nothing to query")
             )
         else:
             outcomes.append(_check_question(asked, name, ask, home=home, redactor=redactor))

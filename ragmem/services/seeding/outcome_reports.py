@@ -83,7 +83,7 @@ def summary(verdict: Verdict, *, shown: str) -> str:
     failed = verdict.of("failed")
     lines = [f"### ragmem seed: {describe_outcome(verdict)}", ""]
     if failed:
-        lines += ["| line | expected | what is the case |", "|---|---|---|"]
+        lines += ["| line | expected | actual |", "|---|---|---|"]
         lines += [
             f"| {_cell(f'{shown}:{outcome.line}')} | {_cell(outcome.name)} | {_cell(outcome.message)} |"
             for outcome in failed

@@ -61,7 +61,7 @@ class Trust:
     def problem(self, source: str, root: Path, count: int) -> Problem:
         """Return the line that tells of sessions that were left out, and how they are read."""
         were, them = ("1 session was", "it") if count == 1 else (f"{count:,} sessions were", "them")
-        why = f"{were} left out: you have not committed in this clone"
+        why = f"{were} skipped: you have no commits in this clone"
         name = remote_of(root) or root
         step = f'to read {them}, name "{name}" in [seed] trusted_repositories of config.toml'
         return Problem(source, show(root), f"{why}; {step}", "warning")

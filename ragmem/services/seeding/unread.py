@@ -36,12 +36,12 @@ _PAGES = tuple(
     )
 )
 
-OFF = "its source is turned off, because it may hold gigabytes"
-UNNAMED = "no source names them; they may be anything"
-UNREQUESTED = "they may describe the code and not your work, so only what you name is read"
-OUTSIDE = "it is outside of your home, or deep or hidden in it, and no session of an assistant names it"
-NEW = "no seed has read them as they are now"
-FAILED = "the last seed could not read them; the command says why"
+OFF = "its source is off by default, because it may have gigabytes"
+UNNAMED = "no source covers them, and they may be anything"
+UNREQUESTED = "they may describe the code rather than your work; name them to read them"
+OUTSIDE = "it is outside your home directory, or deep or hidden in it, and no session mentions it"
+NEW = "they have changed since the last seed, or are new"
+FAILED = "the last seed could not read them; the command shows why"
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ _REWRITTEN = "rewritten"
 """A file in the repository that says that some objects may be reached no more."""
 
 _MANY = f"more than {MAX_MEMBERS} members"
-_LATE = "git did not end in time"
+_LATE = "git did not finish in time"
 _TOO_MUCH = f"more than {MAX_FETCH // 1024**2} MiB"
 _CREATE = "--bare --quiet --template= --initial-branch=none --object-format=sha1".split()
 _FETCH = "--quiet --no-tags --no-write-fetch-head --no-auto-maintenance --no-recurse-submodules".split()

@@ -148,7 +148,7 @@ def _read(process: subprocess.Popen[bytes], end: float, excess: Callable[[], str
                 process.wait(_POLL_S)
         limit = excess() or ("git writes without end" if len(output) > _MOST_OUTPUT else "")
         if limit or time.monotonic() > end:
-            raise GitError(limit or "git did not end in time", hint="try again later")
+            raise GitError(limit or "git did not finish in time", hint="try again later")
     return bytes(output)
 
 

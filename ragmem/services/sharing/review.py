@@ -118,7 +118,7 @@ def find_record(catalog: Catalog, project: str, prefix: str) -> ReviewItem:
         raise NotFoundError(f'nothing shared has the id "{prefix}"', hint="`ragmem share review` lists ids")
     if len(found) > 1:
         raise NotFoundError(
-            f'several shared records have ids that start with "{prefix}"', hint="give more characters"
+            f'several shared records have ids that start with "{prefix}"', hint="use a longer prefix"
         )
     return _items(catalog, project, found)[0]
 
@@ -190,7 +190,7 @@ def _own_records(team: Team, prefix: str) -> list[SharedRecord]:
         raise NotFoundError(f'"{prefix}" was withdrawn before', hint="nothing is left to do")
     if len({row.memory or row.id for row in standing}) > 1:
         raise NotFoundError(
-            f'several shared memories have ids that start with "{prefix}"', hint="give more characters"
+            f'several shared memories have ids that start with "{prefix}"', hint="use a longer prefix"
         )
     return standing
 

@@ -111,7 +111,7 @@ def process_events(
     with os_errors_as(
         StorageError,
         f'read "{spool.folder(data)}"',
-        hint="it must be a folder of yours: move away what is there",
+        hint="it must be a folder that you own: move the present one aside",
     ):
         paths = spool.list_events(data)
     catalog.prepare()

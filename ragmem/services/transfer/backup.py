@@ -96,7 +96,7 @@ def back_up(
             file.flush()
             # Before it gets its name: an unreadable file never looks like a backup.
             if read_archive(Path(file.name)) != manifest:
-                raise StoreDamagedError(f'"{target}" is not what was written', hint="check the disk")
+                raise StoreDamagedError(f'"{target}" differs from what was written', hint="check the disk")
         progress.advance()
     return describe(target)
 

@@ -122,7 +122,7 @@ def read_archive(path: Path, folder: Path | None = None) -> Manifest:
             if part is None or not entry.isreg() or entry.size != part.bytes:
                 raise _damage_error(path, f'it holds "{entry.name[:80]}", which differs from its manifest')
             if _take_out(content, folder / part.name if folder else None) != part.sha256:
-                raise _damage_error(path, f'the file "{part.name}" in it is not what was written')
+                raise _damage_error(path, f'the file "{part.name}" in it differs from what was written')
         if missing:
             raise _damage_error(path, f'the file "{next(iter(missing))}" is missing')
     return manifest

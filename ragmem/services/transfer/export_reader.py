@@ -118,7 +118,7 @@ class ExportReader:
                     yield line, None
                 elif line["type"] == "end":
                     if form.read_end(line) != (number - 1, digest.hexdigest()) and checking:
-                        raise LineError("what stands before it is not what was written")
+                        raise LineError("the lines before it differ from what was written")
                     ended = True
                 else:
                     place, entry = _entry(line, place)

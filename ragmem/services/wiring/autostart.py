@@ -149,7 +149,7 @@ def require_ours(service: Service) -> bool:
     found = _DIGEST.search(content)
     if found is None:
         raise UsageError(
-            f'"{path}" was not written by ragmem', hint="move it away first, or keep it and start it yourself"
+            f'"{path}" was not written by ragmem', hint="move it aside, or keep it and start it yourself"
         )
     if _digest(content.replace(found[1], "", 1)) != found[1]:
         raise UsageError(

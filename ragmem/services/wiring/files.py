@@ -32,7 +32,7 @@ def read_settings(path: Path) -> str | None:
                 )
             return None
         if not path.is_file():
-            raise ConfigError(f'"{path}" is not a file', hint="move it away")
+            raise ConfigError(f'"{path}" is not a file', hint="move it aside")
         if path.stat().st_size > MAX_BYTES:
             raise ConfigError(f'"{path}" is larger than {MAX_BYTES:,} bytes', hint="look at what is in it")
         return path.read_bytes().decode()

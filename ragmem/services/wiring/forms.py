@@ -139,7 +139,7 @@ class TomlFlag:
         if after == (text or ""):
             notes: tuple[str, ...] = ()
             if toml_flag.state(after, assistant) is False:
-                notes = (f'{assistant.title} calls no hook: "{path}" turns them off',)
+                notes = (f'{assistant.title} runs no hooks: "{path}" turns them off',)
             return FilePlan(text, old.wiring if old is not None else wiring, notes)
         return FilePlan(after, wiring)
 

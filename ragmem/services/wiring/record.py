@@ -67,7 +67,7 @@ class Record:
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise ConfigError(
                 f'"{path}" cannot be read as the record of connections',
-                hint="move it away: what is connected is then found by its commands",
+                hint="move it aside: connections are then detected by their commands",
             ) from error
 
     def find(self, assistant: str, scope: str, root: str) -> Connection | None:

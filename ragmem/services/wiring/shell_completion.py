@@ -175,12 +175,12 @@ def apply(plan: Installation) -> None:
 def _read_script(file: Path) -> bytes | None:
     """Return the installed script, or None; raises UsageError for somebody else's file."""
     if file.is_dir():
-        raise UsageError(f'"{file}" is a folder', hint="move it away")
+        raise UsageError(f'"{file}" is a folder', hint="move it aside")
     if not file.exists():
         return None
     text = file.read_bytes()
     if OURS not in text[:200]:
-        raise UsageError(f'"{file}" is not ours', hint="move it away, or keep it: ragmem completions show")
+        raise UsageError(f'"{file}" is not ours', hint="move it aside, or keep it: ragmem completions show")
     return text
 
 

@@ -72,7 +72,7 @@ _guard = threading.Lock()
 def word_index(database: Database, project: str) -> WordIndex | None:
     """Return the words of a project's code; None where none are stored.
 
-    Raises StoreDamagedError for a row that is not what was written.
+    Raises StoreDamagedError for a row that differs from what was written.
     """
     with database.read() as connection:
         if not table_exists(database, connection, "code_words"):

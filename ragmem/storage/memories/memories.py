@@ -332,7 +332,7 @@ class Memories:
             )
         if len(rows) > 1:
             raise NotFoundError(
-                f'several memories have ids that start with "{prefix}"', hint="give more characters"
+                f'several memories have ids that start with "{prefix}"', hint="use a longer prefix"
             )
         return memory_from(rows[0])
 

@@ -183,7 +183,7 @@ class SQLiteDatabase(Queries):
         except OSError as error:
             raise StorageError(
                 f'cannot open "{self.path}": {error.strerror}',
-                hint="set RAGMEM_HOME to a folder that you can write to",
+                hint="set RAGMEM_HOME to a writable folder",
             ) from error
         self.read_only = bool(opened.obstacle)
         self._local.opened, self._local.thread = opened, _Thread()

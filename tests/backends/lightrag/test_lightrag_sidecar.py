@@ -228,7 +228,7 @@ def test_a_check_names_the_damage_and_writing_anew_mends_it(database, folder, da
     assert index.rebuild() == COUNT
     assert VectorIndex(database).check() == []
     assert [path.name for path in folder.parent.iterdir() if path.is_dir()] == [folder.name]
-    # The process that wrote anew goes on with the new files, and so does one that had none open.
+    # The process that rewrote goes on with the new files, and so does one that had none open.
     assert nearest(index, VECTORS[700]) == nearest(VectorIndex(database), VECTORS[700]) == "700"
 
 

@@ -260,7 +260,7 @@ def test_a_description_that_makes_no_sense_is_no_memory(asked, tmp_path, tiny_mo
     after = asked("inspect", "memories", "--all", "--json").stdout
     if told.returncode:
         assert (told.returncode, after) == (3, before)
-        assert "is no description" in told.stderr
+        assert "is not a description" in told.stderr
     else:
         # By chance it said nothing but letters.
         text = asked("inspect", "memory", told.stdout.strip(), "--json").stdout

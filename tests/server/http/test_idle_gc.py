@@ -137,7 +137,7 @@ def test_no_memory_is_changed_unless_idle_gc_was_switched_on(open_memory, quiet,
     run_gc(memory, quiet, pytest.fail)
     assert [one.caller for one in runs(memory)][:1] == ["idle"]
 
-    assert run("gc", "--disable-idle", **off).stdout == "idle gc is off: gc runs only when somebody runs it\n"
+    assert run("gc", "--disable-idle", **off).stdout == "idle gc is off: gc runs only when you run it\n"
     fill(memory, "two")
     left = states(memory)
     monkeypatch.setattr(idle_gc, "now", lambda: at + 5 * EVERY)
@@ -175,7 +175,7 @@ def test_a_plan_that_takes_more_than_a_third_is_told_and_not_tried_again(open_me
     run_gc(memory, quiet, said.append)
     assert (memory.catalog.memories.ids(), runs(memory)) == (before, [])
     assert re.fullmatch(
-        r"gc does not run by itself: \d+ of 57 memories would go, more than a third; .*", *said
+        r"gc does not run by itself: \d+ of 57 memories would be archived, more than a third; .*", *said
     )
     assert memory.reports.lifecycle().tended.refused in said[0]
     later = now() + EVERY

@@ -253,7 +253,7 @@ def test_what_of_an_uploaded_document_is_not_stored_is_told(client):
     page = b"<html><body><p>&lt;private&gt;The vault is below the quay.&lt;/private&gt;</p></body></html>"
     refused = upload(client, "vault.xhtml", page)
     assert refused.status_code == 400
-    assert "vault.xhtml: nothing is left of the text without its private parts" in refused.text
+    assert "vault.xhtml: the text is empty without its private parts" in refused.text
 
 
 def test_of_an_uploaded_document_each_page_is_stored_under_its_name(client):

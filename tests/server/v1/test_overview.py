@@ -162,7 +162,7 @@ def test_what_was_not_read_is_listed_with_why_and_the_command_that_reads_it(
     assert [(one["files"], one["command"]) for one in before] == [(2, commands[0]), (1, commands[1])]
     new, failed, documents = after
     assert [one["files"] for one in after] == [1, 1, 1]
-    assert "no seed has read them as they are now" in new["reason"]
+    assert "they have changed since the last seed, or are new" in new["reason"]
     assert "could not read them" in failed["reason"]
     assert (documents["places"], documents["bytes"]) == (["~/Documents/tide.pdf"], 4)
     assert all("\x00" not in str(one) for one in after)

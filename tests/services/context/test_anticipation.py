@@ -301,7 +301,7 @@ def test_the_command_tells_once_and_its_json_says_why(inside, tmp_path):
     ("arguments", "message"),
     [
         (("--prompt", "x"), "--prompt needs --session"),
-        (("a task", "--session", "x"), "exclude each other"),
+        (("a task", "--session", "x"), "are mutually exclusive"),
     ],
 )
 def test_the_command_refuses_what_makes_no_sense(inside, arguments, message):

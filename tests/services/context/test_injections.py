@@ -270,9 +270,9 @@ def test_what_was_archived_is_still_told_of_and_cannot_be_rated(filled):
         lambda: memory.lifecycle.pin(ids["index"][:12]),
         lambda: memory.memory(ids["index"][:12]),
     ):
-        with pytest.raises(NotFoundError, match="lies in the archive") as error:
+        with pytest.raises(NotFoundError, match="is archived") as error:
             refused()
-        assert error.value.hint == f"bring it back first: ragmem gc --restore {ids['index'][:12]}"
+        assert error.value.hint == f"restore it first: ragmem gc --restore {ids['index'][:12]}"
 
 
 def test_a_memory_that_was_never_there_is_not_found(filled):

@@ -58,7 +58,7 @@ def test_nothing_connected_is_nothing_wrong(checks):
 
 def test_a_sound_connection_tells_when_it_was_used(home, checks):
     connect("claude-code")
-    assert [check.detail for check in checks()] == ["Claude Code (user): never called yet"]
+    assert [check.detail for check in checks()] == ["Claude Code (user): no hook has run yet"]
 
     state = home / "memory/state"
     moment = (now() - timedelta(minutes=5)).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -67,7 +67,7 @@ def test_a_sound_connection_tells_when_it_was_used(home, checks):
     )
 
     assert [(check.status, check.detail) for check in checks()] == [
-        ("ok", "Claude Code (user): last called 5 minutes ago")
+        ("ok", "Claude Code (user): last hook 5 minutes ago")
     ]
     assert last_call(state, "gemini") is None
 
@@ -102,7 +102,7 @@ def other_tool(document):
 
 
 FAULTS = {
-    "a program that is gone": ("claude-code", with_other_program, "failed", "which is not a program"),
+    "a program that is gone": ("claude-code", with_other_program, "failed", "which is not executable"),
     "milliseconds where seconds are meant": (
         "claude-code",
         lambda document: first(document).update(timeout=5000),
@@ -119,7 +119,7 @@ FAULTS = {
         "claude-code",
         lambda document: document["hooks"].pop("SessionEnd"),
         "warning",
-        "other hooks are in",
+        "differ from these",
     ),
     "hooks turned off": (
         "claude-code",
@@ -139,8 +139,8 @@ FAULTS = {
         "failed",
         'names "ragmem"',
     ),
-    "wired by hand as well": ("claude-code", by_hand, "warning", "called a second time"),
-    "another memory": ("claude-code", other_tool, "ok", "another memory has hooks too: claude-mem"),
+    "wired by hand as well": ("claude-code", by_hand, "warning", "a second hook calls ragmem"),
+    "another memory": ("claude-code", other_tool, "ok", "another ragmem home is also connected: claude-mem"),
 }
 
 
@@ -158,25 +158,27 @@ def test_a_fault_is_found(fault, home, checks):
 
 def test_hooks_that_are_no_commands_are_understood(home, checks):
     connect("claude-code", "--handlers", "mcp")
-    assert [check.detail for check in checks()] == ["Claude Code (user, hooks by mcp): never called yet"]
+    assert [check.detail for check in checks()] == ["Claude Code (user, hooks by mcp): no hook has run yet"]
     change(home / ".claude.json", lambda document: document.clear())
-    assert "other hooks are in" in checks()[0].detail
+    assert "differ from these" in checks()[0].detail
 
     connect("claude-code", "--handlers", "http")
     nobody = [check for check in checks() if check.status != "ok"]
-    assert [(one.status, "where nobody answers" in one.detail) for one in nobody] == [("warning", True)]
+    assert [(one.status, "which does not answer" in one.detail) for one in nobody] == [("warning", True)]
     with socket.create_server(("127.0.0.1", 0)) as listening:
         port = str(listening.getsockname()[1])
         path = settings(home, "claude-code")
         path.write_text(path.read_text().replace("127.0.0.1:9622", f"127.0.0.1:{port}"))
-        assert [check.detail for check in checks()] == ["Claude Code (user, hooks by http): never called yet"]
+        assert [check.detail for check in checks()] == [
+            "Claude Code (user, hooks by http): no hook has run yet"
+        ]
 
 
 def test_settings_that_were_broken_or_emptied_are_told_of(home, checks):
     connect("claude-code")
     path = settings(home, "claude-code")
     path.write_text("{}")
-    assert ["nothing of ragmem is in its settings any more" in check.detail for check in checks()] == [True]
+    assert ["its settings no longer have ragmem's hooks" in check.detail for check in checks()] == [True]
 
     path.write_text('{"hooks": ')
     (told,) = checks()
@@ -197,7 +199,9 @@ def test_a_project_and_all_work_together_are_once_too_often(home, checks, monkey
     monkeypatch.chdir(home / "work")
     connect("claude-code", "--scope", "project")
 
-    assert [check.status for check in checks() if "for this project as well" in check.detail] == ["warning"]
+    assert [check.status for check in checks() if "for the user and for this project" in check.detail] == [
+        "warning"
+    ]
 
 
 def test_hooks_that_ragmem_itself_turns_off_are_told_of(checks, monkeypatch):

@@ -77,7 +77,10 @@ def test_a_newer_release_is_named_with_the_command_for_it(index, updates, form):
 
     check, told = updates(PIP_INDEX_URL=index.address)
 
-    assert (check["status"], check["detail"]) == ("warning", f"10.2.0 is out, {__version__} is installed")
+    assert (check["status"], check["detail"]) == (
+        "warning",
+        f"10.2.0 is available, {__version__} is installed",
+    )
     assert "pip install --upgrade ragmem" in check["fix"]
     assert told == {"installed": __version__, "index": index.address, "newest": "10.2.0", "changes": ""}
     assert [path for path, _, _ in index.asked] == ["/simple/ragmem/"]
@@ -144,7 +147,7 @@ def test_a_proxy_is_used(index, updates):
     ("status", "form", "problem"),
     [
         (404, JSON, "it has no ragmem"),
-        (503, JSON, "it answers 503"),
+        (503, JSON, "it returned status 503"),
         (200, JSON, "it has no release of ragmem"),
     ],
 )

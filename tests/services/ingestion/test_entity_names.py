@@ -208,7 +208,12 @@ def test_one_write_puts_a_bounded_number_of_memories_again(memory):
 
     assert waiting[0] <= AT_ONCE + 1
     late = [check.detail for check in memory.doctor.examine().checks if check.mend == "pending"]
-    assert late == ["1 names have another entity since; what mentions them is put again by a seed or this"]
+    assert late == [
+        (
+            "1 names were resolved to another entity; a seed or this repair updates the memories that "
+            "mention them"
+        )
+    ]
     memory.seed()
     assert memory.catalog.names.count_late() == 0
     assert "tide.py" not in names(memory)

@@ -600,7 +600,7 @@ DAMAGES = {
     ),
     "a changed word": (
         lambda raw: raw.replace(b"title of a.md", b"title of A.md"),
-        "line 4: what stands before it is not what was written",
+        "line 4: the lines before it differ from what was written",
     ),
     "a line less": (
         lambda raw: b"\n".join([*raw.splitlines()[:2], raw.splitlines()[3], b""]),

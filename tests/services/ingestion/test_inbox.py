@@ -354,7 +354,7 @@ def test_an_inbox_that_is_no_folder_stops_no_question(place: Place):
         place.inbox.write_text("")
         answer = memory.query("why do we pin the driver")
         assert [match.memory.text for match in answer.matches] == [SAID]
-        assert answer.notes[-1].startswith("not all writes in the inbox were searched: cannot read")
+        assert answer.notes[-1].startswith("some writes in the inbox were not searched: cannot read")
         assert [
             check.status for check in memory.doctor.examine(read_only=True).checks if check.name == "inbox"
         ] == ["failed"]
@@ -377,7 +377,9 @@ def test_an_inbox_from_which_nothing_can_be_removed_stops_no_question(place: Pla
             for _ in range(2):
                 answer = memory.query("why do we pin the driver")
                 assert [match.memory.text for match in answer.matches] == [SAID]
-                assert answer.notes[-1].startswith("not all writes in the inbox were searched: cannot remove")
+                assert answer.notes[-1].startswith(
+                    "some writes in the inbox were not searched: cannot remove"
+                )
             with pytest.raises(StorageError, match="which is stored already: operation not permitted"):
                 memory.inbox.drain()
         assert memory.inbox.drain().duplicates == 1
@@ -404,7 +406,7 @@ def test_a_question_takes_in_a_bounded_number_and_says_how_many_are_left(place: 
         notes = memory.query("what does worker 3 keep").notes
         left = len(place.names())
         assert left >= 10
-        assert notes[-1] == f"{left} writes wait in the inbox: `ragmem ingest --drain` takes in all of them"
+        assert notes[-1] == f"{left} writes wait in the inbox: `ragmem ingest --drain` ingests them"
         memory.inbox.drain()
         assert memory.query("what does worker 3 keep").notes == ()
         assert len(texts(memory)) == QUICK_FILES + 10
@@ -467,7 +469,7 @@ def test_while_another_process_writes_a_text_is_accepted_and_a_question_goes_on_
             assert time.monotonic() - began < 5
             assert [match.memory.text for match in answer.matches] == [SAID]
             assert answer.notes[-1].startswith(
-                "not all writes in the inbox were searched: another process has been"
+                "some writes in the inbox were not searched: another process has been"
             )
         finally:
             release.set()

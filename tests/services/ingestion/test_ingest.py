@@ -202,7 +202,7 @@ def test_a_folder_gives_texts_without_a_suffix_that_are_named_like_a_note(memory
     assert {Path(draft.uri).name for draft in handed.drafts} == named
     assert handed.problems == []
     (told,) = handed.warnings
-    assert "docs: 6 files of other types are not read (" in told
+    assert "docs: 6 files of unsupported types were skipped (" in told
     assert "1 .py" in told
 
 

@@ -100,7 +100,7 @@ def test_one_unknown_id_stops_all(approve, wish):
 
 
 def test_an_export_and_the_doctor_know_what_waits(approve, wish, inside, tmp_path):
-    assert "1 memory and 0 skills wait for you" in approve(command="doctor").stdout
+    assert "1 memory and 0 skills wait for your review" in approve(command="doctor").stdout
     file = tmp_path / "memory.jsonl"
     assert approve(str(file), command="export").returncode == 0
     other = {"RAGMEM_HOME": str(tmp_path / "other"), "HOME": str(tmp_path / "home")}

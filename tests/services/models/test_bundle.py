@@ -231,7 +231,7 @@ def test_models_of_the_hubs_cache_come_along_when_they_are_named(bundle, tmp_pat
         (["--extras", "onnx,nothing"], 'ragmem has no extra "nothing"'),
         (["--no-wheels", "--extras", "onnx"], "--no-wheels leaves nothing to choose"),
         (["--platform", "win_amd64"], 'wheels for "win_amd64" cannot be chosen on this system'),
-        (["--verify", "--force"], "--verify goes alone"),
+        (["--verify", "--force"], "--verify cannot be combined with other options"),
     ],
 )
 def test_what_cannot_be_is_told(bundle, options, said):

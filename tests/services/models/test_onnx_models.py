@@ -109,7 +109,7 @@ def test_a_second_graph_is_added_and_nothing_is_fetched_twice(home, hub):
     assert (told.code, "onnx/model.onnx, for this processor; @FILE" in told.err) == (0, True)
     assert {"onnx/model.onnx", "onnx/model.onnx_data", "onnx/model_quint8_avx2.onnx"} <= fetched(home)
     assert not any("tokenizer.json" in asked or "quint8" in asked for asked, _, _ in hub.asked)
-    assert pull(home, hub, f"onnx:{NAME}@int8").out.startswith(f"{NAME} is there already")
+    assert pull(home, hub, f"onnx:{NAME}@int8").out.startswith(f"{NAME} already exists")
 
 
 def test_what_an_interrupted_pull_of_another_graph_left_does_not_come_in(home, hub):

@@ -333,7 +333,7 @@ def test_a_question_leaves_its_line_and_background_work_takes_it_along(home):
 def test_without_a_memory_nothing_is_made(home, capfd, monkeypatch):
     monkeypatch.setenv("RAGMEM_HOME", str(home.root))
     assert run(["inspect", "usage"]) == 0
-    assert "no request to a provider was counted" in capfd.readouterr().out
+    assert "no requests to providers so far" in capfd.readouterr().out
     assert list(home.root.iterdir()) == []
 
 

@@ -156,7 +156,7 @@ def test_a_model_that_does_not_answer_gets_no_report(capfd):
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
-    [(["--language"], "there is no language model"), (["--whole"], "--whole is for language models")],
+    [(["--language"], "there is no language model"), (["--whole"], "--whole works only for language models")],
 )
 def test_what_makes_no_report_says_why(capfd, arguments, said):
     assert run(["models", "test", *arguments]) == 2

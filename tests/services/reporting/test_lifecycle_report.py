@@ -233,7 +233,7 @@ def test_the_picture_is_a_file_that_is_not_replaced_unasked(command, tmp_path):
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [(("--json", "--svg", "-"), "exclude each other"), (("--all", "-p", "x"), "exclude each other")],
+    [(("--json", "--svg", "-"), "are mutually exclusive"), (("--all", "-p", "x"), "are mutually exclusive")],
 )
 def test_what_excludes_each_other_is_refused(command, arguments, message):
     refused = command(*arguments)

@@ -154,13 +154,13 @@ def test_a_report_of_one_project_counts_that_one_alone(command):
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("--html", "x.html", "--json"), "--html and --json exclude each other"),
-        (("--html", "x.html", "--svg", "x"), "--html and --svg exclude each other"),
-        (("--open",), "--open goes with --html"),
-        (("--force",), "--force goes with --html or --svg"),
+        (("--html", "x.html", "--json"), "--html and --json are mutually exclusive"),
+        (("--html", "x.html", "--svg", "x"), "--html and --svg are mutually exclusive"),
+        (("--open",), "--open requires --html"),
+        (("--force",), "--force requires --html or --svg"),
         (("--html", "nowhere/x.html"), 'there is no folder "nowhere"'),
         (("--svg", "nowhere/x"), 'there is no folder "nowhere"'),
-        (("--all", "-p", "x"), "--all and --project exclude each other"),
+        (("--all", "-p", "x"), "--all and --project are mutually exclusive"),
         (("--at", "whenever"), "whenever"),
         (("--at", "0005-01-01"), '"0005-01-01" is before the year 12'),
     ],

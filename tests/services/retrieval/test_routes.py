@@ -168,7 +168,7 @@ def test_json_tells_the_route_and_why(filled, inside):
 def test_a_mode_of_the_engine_and_a_route_exclude_each_other(filled, inside):
     shown = beside(filled, inside, "kiln", "--mode", "mix", "--route", "code")
     assert (shown.returncode, shown.stdout) == (2, "")
-    assert "--mode and --route exclude each other" in shown.stderr
+    assert "--mode and --route are mutually exclusive" in shown.stderr
 
 
 def test_explain_names_the_route_on_standard_error(filled, inside):

@@ -76,7 +76,7 @@ def test_off_a_terminal_nobody_is_asked_and_nothing_is_forgotten(inside, filled)
     refused = inside("forget", filled["crane"])
 
     assert refused.returncode == 2
-    assert "nobody is here to ask" in refused.stderr
+    assert "there is no terminal to confirm it" in refused.stderr
     assert "--yes" not in refused.stderr
     assert len(found(inside)) == 5
 

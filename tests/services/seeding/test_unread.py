@@ -33,7 +33,7 @@ def session(home: Path, cwd: Path) -> None:
 def test_an_empty_home_says_one_line(inside, home):
     done = inside("seed")
     assert (done.returncode, done.stdout) == (0, "")
-    assert done.stderr == "note: no source has a file here; `ragmem inspect sources` shows where they look\n"
+    assert done.stderr == "note: no source has any files; `ragmem inspect sources` shows the globs\n"
 
 
 def test_only_a_named_source_says_that_it_has_no_file(inside, home):
@@ -79,7 +79,7 @@ def test_what_was_seen_and_not_read_is_told_with_its_command(inside, home):
         "bytes": size,
         "more": False,
         "command": "ragmem seed --source transcripts",
-        "reason": "its source is turned off, because it may hold gigabytes",
+        "reason": "its source is off by default, because it may have gigabytes",
         "places": ["~/.codex/sessions/2026/01/02/rollout-x.jsonl"],
     }
     assert inside("seed", "--quiet").stderr == ""

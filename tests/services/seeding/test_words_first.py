@@ -176,7 +176,7 @@ def test_the_command_tells_both_times(inside, tmp_path, notes):
     sources.write_text(f'[sources.notes]\nglob = "{notes}/*.md"\n')
     place = {"RAGMEM_HOME": str(tmp_path / "ragmem")}
     done = inside("seed", "--sources", str(sources), "--no-wait", **place)
-    assert "found by words after" in done.stderr
+    assert "in full text after" in done.stderr
     assert "3 memories wait for vectors" in done.stderr
     assert "`ragmem ingest --drain`, or the next seed, makes the vectors" in done.stderr
     assert "3 memories wait to be indexed" in inside("doctor", **place).stdout
@@ -194,7 +194,7 @@ def test_the_command_tells_both_times(inside, tmp_path, notes):
             shown += part
     os.close(ours)
     assert b"1 memory waits for vectors" in shown
-    assert b"found by words and vectors after" in shown
+    assert b"indexed after" in shown
 
 
 def test_another_process_makes_the_vectors_in_the_background(inside, open_memory, notes, tmp_path):
@@ -209,4 +209,7 @@ def test_another_process_makes_the_vectors_in_the_background(inside, open_memory
         time.sleep(0.1)
     assert len(memory.store.memory_ids()) == 3
     refused = inside("seed", "--background", "--dry-run", **place)
-    assert (refused.returncode, "--background stores something" in refused.stderr) == (2, True)
+    assert (
+        refused.returncode,
+        "--background cannot be combined with --check or --dry-run" in refused.stderr,
+    ) == (2, True)

@@ -433,9 +433,9 @@ def test_a_remote_that_does_not_answer_is_left_in_time(ann):
         silent.bind(("127.0.0.1", 0))
         silent.listen()
         url = f"git://127.0.0.1:{silent.getsockname()[1]}/remote.git"
-        with pytest.raises(RemoteError, match="did not end in time"):
+        with pytest.raises(RemoteError, match="did not finish in time"):
             ann.fetch(url, timeout=1)
-        with pytest.raises(RemoteError, match="did not end in time"):
+        with pytest.raises(RemoteError, match="did not finish in time"):
             ann.push(url, "ann", records("ann", 0, 1), timeout=1)
 
 
@@ -623,7 +623,7 @@ def test_upkeep_tells_why_it_failed_and_tries_again(remote, ann, bob, monkeypatc
     with monkeypatch.context() as patch:
         patch.setattr("ragmem.services.sharing.bare_repository._LOCAL_TIMEOUT", 0.0)
         (problem,) = prune(bob_folder(bob).parents[1])
-    assert "git did not end in time" in problem
+    assert "git did not finish in time" in problem
     assert prune(bob_folder(bob).parents[1]) == []
     assert "missing" in git(bob_folder(bob), "cat-file", "--batch-check", given=before.encode())
 

@@ -200,7 +200,7 @@ def test_the_first_push_asks_and_shares_nothing_without_an_answer(team):
     ada.decide(QUEUE)
     done = ada("share", "push")
     assert done.returncode == 2
-    assert "nobody is here to ask" in done.stderr
+    assert "there is no terminal to confirm it" in done.stderr
     assert "refs/ragmem" not in git(ada.folder, "ls-remote", "origin")
 
 

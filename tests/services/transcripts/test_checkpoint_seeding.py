@@ -330,8 +330,8 @@ def test_unreadable_sessions_are_told_once_and_stop_no_other(repository, opened,
         assert (tally_of(report).new, tally_of(report).failed) == (1, 0)
         assert sorted(one.reason for one in report.problems) == [
             "broken line: 1",
-            "sessions that cannot be read, of Factory AI Droid: 1",
-            "sessions that cannot be read, of Pi: 1",
+            "unreadable sessions of Factory AI Droid: 1",
+            "unreadable sessions of Pi: 1",
             "transcript that is not in this clone: 1",
         ]
         assert memory.seed().problems == []
@@ -453,7 +453,7 @@ def test_sessions_that_came_with_a_clone_are_left_out_until_one_commits_there(cl
                 ("specstory", str(clone), "warning"),
             }
             for one in report.problems:
-                assert one.reason.startswith("1 session was left out: you have not committed in this clone")
+                assert one.reason.startswith("1 session was skipped: you have no commits in this clone")
                 assert '"example.org/eve/trap" in [seed] trusted_repositories' in one.reason
         found = survey_files(memory.settings, memory.catalog, home=clone.parents[1], cwd=clone)
         assert {"entire", "specstory"}.isdisjoint(one.name for one in found.sources)

@@ -381,8 +381,8 @@ def test_doctor_tells_of_events_that_nobody_could_read_and_of_hooks_that_failed(
 
     found = [one for one in json.loads(told.stdout)["checks"] if one["name"] == "hook events"]
     assert [(one["status"], one["detail"].partition(" since 2")[0]) for one in found] == [
-        ("warning", "an event that was set aside: it is not JSON"),
+        ("warning", "a rejected event:  it is not JSON"),
         ("ok", "1 waits"),
-        ("warning", "hooks ask nobody for 5 minutes, since too many deadlines were missed"),
-        ("warning", f"1 hook could not do all since yesterday; the last: {failed}"),
+        ("warning", "hooks do not query for 5 minutes, after too many missed deadlines"),
+        ("warning", f"1 hook failed partly since yesterday; the last: {failed}"),
     ]

@@ -696,7 +696,9 @@ def test_the_commands_back_up_list_restore_and_undo(inside, tmp_path):
 
     refused = inside("restore", made["file"])
     assert refused.returncode == 2
-    assert "this would replace 2 memories by 1 memory and nobody is here to ask" in refused.stderr
+    assert (
+        "this would replace 2 memories by 1 memory, and there is no terminal to confirm it" in refused.stderr
+    )
     checked = inside("restore", "--dry-run", made["file"])
     assert (checked.returncode, checked.stdout) == (0, f"{made['file']}: sound, 1 memory\n")
 

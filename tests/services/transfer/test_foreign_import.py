@@ -557,7 +557,7 @@ def test_the_paths_in_an_archive_lead_nowhere(here, bring):
 def test_standard_input_is_no_store(here, inside):
     done = inside("import", "--from", "mem0", "-", stdin="[]")
     assert done.returncode == 2
-    assert "is no stream" in done.stderr
+    assert "cannot be read from standard input" in done.stderr
 
 
 def test_people_see_projects_kinds_and_dates(here, inside):

@@ -32,29 +32,29 @@ class Step:
 
 
 STEPS = (
-    Step("get it", "git clone ADDRESS ragmem && cd ragmem"),
-    Step("install it, seed the example notes, ask three questions", "make demo"),
+    Step("clone", "git clone ADDRESS ragmem && cd ragmem"),
+    Step("install, seed the example notes, run three queries", "make demo"),
     Step(
-        "or try it without an installation, by its wheel",
+        "or try it without installing, from the wheel",
         "make wheel && .venv/bin/pip install --quiet uv"
         " && .venv/bin/uvx --quiet --from dist/ragmem-*.whl ragmem demo | head -6",
     ),
-    Step("have the command at hand", 'export PATH="$PWD/.venv/bin:$PATH"'),
-    Step("look at it", "ragmem --version"),
+    Step("put the command on the PATH", 'export PATH="$PWD/.venv/bin:$PATH"'),
+    Step("check the version", "ragmem --version"),
     Step(
-        "set up the home of an invented developer; yours takes `ragmem setup`",
+        "set up an example home directory; for your own run `ragmem setup`",
         'cp -r examples/home .demo-home/sam; HOME="$PWD/.demo-home/sam" ragmem setup --yes --no-completions',
     ),
     Step(
-        "keep a note of your own",
+        "store a note",
         'ragmem ingest - <<< "We decided to keep sessions in PostgreSQL because Redis lost them twice."',
     ),
-    Step("ask for it in other words", 'ragmem query "where do we store sessions"'),
-    Step("ask what it cannot know", 'ragmem query "how to bake sourdough bread"', code=1),
-    Step("keep a folder of documents", "ragmem ingest docs/adr --tag decision"),
-    Step("ask them", 'ragmem query "why not the official SDK for MCP" --limit 1'),
-    Step("see what connecting an assistant changes", "ragmem connect claude-code --dry-run | head -14"),
-    Step("see whether all is well", "ragmem doctor | head -6"),
+    Step("query it in other words", 'ragmem query "where do we store sessions"'),
+    Step("query something that it does not know", 'ragmem query "how to bake sourdough bread"', code=1),
+    Step("store a folder of documents", "ragmem ingest docs/adr --tag decision"),
+    Step("query them", 'ragmem query "why not the official SDK for MCP" --limit 1'),
+    Step("preview the connection of an assistant", "ragmem connect claude-code --dry-run | head -14"),
+    Step("check everything", "ragmem doctor | head -6"),
 )
 
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")

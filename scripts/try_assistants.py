@@ -373,22 +373,18 @@ def _sessions(trial: Trial, command: str, ragmem: list[str], environ: dict[str, 
     script.calls = [(name, json.loads(_filled(json.dumps(given), marks))) for name, given in program.calls]
     first = _session(trial, command, FIRST, environ, script)
     began, asked = _told(trial, "start", AT_START), _told(trial, "prompt", WITH_PROMPT)
-    trial.check("a session that begins is told", _is_sent(AT_START, first) and bool(began), began)
-    trial.check("a prompt is told", _is_sent(WITH_PROMPT, first) and bool(asked), asked)
+    trial.check("context at session start", _is_sent(AT_START, first) and bool(began), began)
+    trial.check("context with a prompt", _is_sent(WITH_PROMPT, first) and bool(asked), asked)
     unasked = _is_sent(BY_TOOL, first[:1])
     trial.check("the model's call of the tool reached ragmem", _is_sent(BY_TOOL, first) and not unasked)
     _check_tools(trial, first)
     failed = _told(trial, "tool-failure", AT_FAILURE) or _told(trial, "after-tool", AT_FAILURE)
-    trial.check(
-        "a failed command is told the known fix", _is_sent(AT_FAILURE, first) and bool(failed), failed
-    )
+    trial.check("the known fix after a failed command", _is_sent(AT_FAILURE, first) and bool(failed), failed)
     bare = [
         body for path, body in first if not re.search(r'"tools":\s*\[\s*\{', body) and "count" not in path
     ]
     if bare:
-        trial.check(
-            "a request without tools, as for a title, is told nothing", not any(map(_of_ragmem, bare))
-        )
+        trial.check("no context for a request without tools, such as a title", not any(map(_of_ragmem, bare)))
 
     found = _until(lambda: LEARNT in call("query", "--json", "where does Larkspur write its log"), READ_S)
     trial.check("the session was read back", found)
@@ -396,7 +392,7 @@ def _sessions(trial: Trial, command: str, ragmem: list[str], environ: dict[str, 
     script.calls = ()
     second = _session(trial, command, SECOND, environ, script)
     later = [moment for moment in ("start", "prompt") if _told(trial, moment, LEARNT)]
-    trial.check("the next session is told of it", _is_sent(LEARNT, second), ", ".join(later))
+    trial.check("the next session gets it", _is_sent(LEARNT, second), ", ".join(later))
 
     script.says = SUMMARY
     for arguments in program.later:
@@ -417,7 +413,7 @@ def _sessions(trial: Trial, command: str, ragmem: list[str], environ: dict[str, 
     told = f"{', '.join(_tilde(rewritten, home))} had been rewritten by the assistant" if rewritten else ""
     trial.check("disconnect leaves the settings byte for byte", not kept, told)
     left = [path for path in written if b"ragmem" in after.get(path, b"")]
-    trial.check("nothing of ragmem is left in them", not left, ", ".join(_tilde(left, home)))
+    trial.check("no entries of ragmem are left", not left, ", ".join(_tilde(left, home)))
 
 
 def _check_tools(trial: Trial, requests: Sequence[tuple[str, str]]) -> None:
@@ -462,8 +458,8 @@ def _plugin_sessions(
     via = ("--for", program.name, "--via", "plugin")
     trial.check("its hooks are called", via in called, ", ".join(dict.fromkeys(_events(trial.hooks))))
     began, asked = _told(trial, "start", AT_START), _told(trial, "prompt", WITH_PROMPT)
-    trial.check("a session that begins is told", _is_sent(AT_START, first) and bool(began), began)
-    trial.check("a prompt is told", _is_sent(WITH_PROMPT, first) and bool(asked), asked)
+    trial.check("context at session start", _is_sent(AT_START, first) and bool(began), began)
+    trial.check("context with a prompt", _is_sent(WITH_PROMPT, first) and bool(asked), asked)
     trial.check("the model's call of the tool reached ragmem", _is_sent(BY_TOOL, first))
 
     off, on = program.switch

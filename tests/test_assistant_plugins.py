@@ -266,7 +266,7 @@ def test_both_are_named_by_connect_disconnect_and_doctor(ragmem, home):
     doctor = ragmem("doctor")
     without = ragmem("disconnect", "claude-code")
 
-    assert "stays silent beside these hooks" in again.stderr
+    assert "does nothing while these hooks are active" in again.stderr
     assert "connected twice: by connect and the plug-in ragmem@ragmem" in doctor.stdout
     assert "claude plugin disable ragmem@ragmem" in without.stderr
     assert "needs ragmem on the PATH" in ragmem("doctor").stdout

@@ -331,7 +331,7 @@ CASES = (
         "a folder without text files",
         "ingest empty",
         2,
-        'the folder "~/empty" holds no text files and no documents',
+        'the folder "~/empty" contains no text files and no documents',
         lambda home: (home.root / "empty").mkdir(),
     ),
     Case(
@@ -449,7 +449,7 @@ CASES = (
         "a question of a megabyte",
         "query -",
         2,
-        "the question has 1,000,000 characters, at most 20,000 are read",
+        "the question has 1,000,000 characters, the limit is 20,000",
         stdin=b"x" * 1_000_000,
     ),
     Case(
@@ -566,7 +566,8 @@ CASES = (
         "settings of another shape",
         "connect claude-code",
         2,
-        '"~/.claude/settings.json" has another shape than Claude Code reads: "hooks" is not an object',
+        '"~/.claude/settings.json" does not have the structure that Claude Code expects:'
+        ' "hooks" is not an object',
         _file(".claude/settings.json", '{"hooks": []}'),
     ),
     Case(
@@ -713,7 +714,7 @@ CASES = (
         "an address that others reach, without TLS",
         "serve --host 0.0.0.0 --team",
         2,
-        '"0.0.0.0" can be reached from other machines, and nothing would be encrypted',
+        '"0.0.0.0" can be reached from other machines, and connections would not be encrypted',
         environ=(("RAGMEM_SERVE_ALLOW_REMOTE", "true"),),
     ),
     Case("a certificate without its key", "serve --cert cert.pem", 2, "--cert needs --key"),
@@ -765,7 +766,7 @@ CASES = (
         "a token that is none",
         "serve --print-token",
         2,
-        'the file "~/ragmem/state/serve.token" holds no token',
+        'the file "~/ragmem/state/serve.token" contains no token',
         _short_token,
     ),
     Case(
@@ -954,7 +955,7 @@ CASES = (
         "an import that breaks off",
         "import bad.jsonl",
         3,
-        'cannot import "bad.jsonl": it breaks off after line 1',
+        'cannot import "bad.jsonl": it is truncated after line 1',
         _file("bad.jsonl", EXPORT_HEADER),
     ),
     Case(
@@ -1095,7 +1096,7 @@ CASES = (
         "nothing was stored yet",
         "query wal",
         2,
-        'there is no memory in "~/elsewhere/data" yet',
+        'there is no database in "~/elsewhere/data" yet',
         environ=(("RAGMEM_HOME", "elsewhere"),),
     ),
     Case(
@@ -1139,7 +1140,7 @@ CASES = (
         "a table that is no table of lines",
         "models use --language fake:valid",
         2,
-        '"~/ragmem/config/config.toml" has a form that cannot be changed line by line',
+        '"~/ragmem/config/config.toml" cannot be edited line by line',
         _file("ragmem/config/config.toml", "language_model = {}\n"),
     ),
     Case(
@@ -1387,8 +1388,8 @@ def test_what_a_project_may_not_set_is_a_warning(home: Home):
     assert result.code == 0
     assert result.err.splitlines() == [
         (
-            'warning: ~/.ragmem.toml:1: "models" is not applied:'
-            " a project may set exclude, tags and [chunking] only"
+            'warning: ~/.ragmem.toml:1: "models" is ignored:'
+            " a project may set only exclude, tags and [chunking]"
         )
     ]
 

@@ -227,7 +227,7 @@ def test_a_memory_without_memories_says_how_to_fill_it(ragmem):
     result = ragmem("query", "anything")
 
     assert (result.returncode, result.stdout) == (1, "")
-    assert result.stderr.startswith("no memory is stored yet: `ragmem seed`")
+    assert result.stderr.startswith("nothing is stored yet: run `ragmem seed`")
 
 
 @pytest.mark.parametrize(

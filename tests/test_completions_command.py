@@ -124,7 +124,7 @@ def test_lines_that_are_needed_are_shown_and_written_only_when_asked(home, ragme
     ragmem("completions", "install", "zsh", "--edit-rc")
     ragmem("completions", "install", "zsh", "--edit-rc")
     assert (home / ".zshrc").read_text().count(BEGIN) == 1
-    assert "belong in" not in ragmem("completions", "install", "zsh").stderr
+    assert "add these lines to" not in ragmem("completions", "install", "zsh").stderr
     left = ragmem("completions", "install", "zsh", "--remove").stderr
     assert "--remove --edit-rc" in left
     assert BEGIN in (home / ".zshrc").read_text()
@@ -136,10 +136,10 @@ def test_lines_that_are_needed_are_shown_and_written_only_when_asked(home, ragme
 )
 def test_a_folder_that_a_person_has_named_needs_no_lines(line, home, ragmem):
     (home / ".zshrc").write_text(f"# {line}\n")
-    assert "belong in" in ragmem("completions", "install", "zsh").stderr
+    assert "add these lines to" in ragmem("completions", "install", "zsh").stderr
 
     (home / ".zshrc").write_text(f"{line}\n")
-    assert "belong in" not in ragmem("completions", "install", "zsh", "--edit-rc").stderr
+    assert "add these lines to" not in ragmem("completions", "install", "zsh", "--edit-rc").stderr
     assert (home / ".zshrc").read_text() == f"{line}\n"
 
 
@@ -187,7 +187,7 @@ def test_an_older_script_is_replaced_and_anothers_is_kept(home, ragmem):
     for more in ((), ("--remove",)):
         refused = ragmem("completions", "install", "fish", *more)
         assert (refused.returncode, refused.stdout) == (2, "")
-        assert refused.stderr.startswith(f'ragmem: "{file}" is not ours\n')
+        assert refused.stderr.startswith(f'ragmem: "{file}" was not written by ragmem\n')
     assert file.read_text() == "# mine\n"
     assert "another's" in ragmem("completions").stdout
 
@@ -214,7 +214,7 @@ def test_the_shell_in_use_is_known(parent, login, shell):
 
 
 def test_another_shell_is_told_what_to_do(home, ragmem):
-    with pytest.raises(UsageError, match="none of bash, zsh and fish"):
+    with pytest.raises(UsageError, match="not bash, zsh or fish"):
         shell_in_use("pwsh", {"SHELL": "/bin/tcsh"})
     assert "'bash', 'zsh', 'fish'" in ragmem("completions", "show", "tcsh").stderr
 

@@ -86,11 +86,9 @@ def test_the_same_values_change_nothing_and_have_no_diff(tmp_path):
 def test_a_form_that_cannot_be_changed_line_by_line_is_refused_with_what_to_write(tmp_path, text):
     path = tmp_path / "config.toml"
     path.write_text(text)
-    with pytest.raises(ConfigError, match="cannot be changed line by line") as caught:
+    with pytest.raises(ConfigError, match="cannot be edited line by line") as caught:
         plan(path, USE)
-    assert (
-        caught.value.hint == 'write it there yourself: [models]; backend = "ollama"; model = "nomic"; no url'
-    )
+    assert caught.value.hint == 'edit it yourself: [models]; backend = "ollama"; model = "nomic"; no url'
     assert path.read_text() == text
 
 
@@ -115,7 +113,7 @@ def test_what_somebody_else_changed_meanwhile_is_not_overwritten(tmp_path):
     path = tmp_path / "config.toml"
     change = plan(path, USE)
     path.write_text("[query]\nlimit = 3\n")
-    with pytest.raises(ConfigError, match="changed meanwhile"):
+    with pytest.raises(ConfigError, match="changed in the meantime"):
         write(change)
     assert path.read_text() == "[query]\nlimit = 3\n"
     assert list(tmp_path.iterdir()) == [path]

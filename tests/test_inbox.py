@@ -65,7 +65,7 @@ def test_what_goes_in_is_what_comes_out(text, title, tags, metadata, folder):
         ("a\0b", {}, "NUL bytes in the text"),
         ("x" * (inbox.MOST_BYTES + 1), {}, "the text is longer than 8,388,608 bytes"),
         (SAID, {"type": "wish"}, '"wish" is not an entry type'),
-        (SAID, {"kind": "wish"}, '"wish" is not a kind of text'),
+        (SAID, {"kind": "wish"}, '"wish" is not a kind'),
         (SAID, {"event_time": datetime.fromisoformat("0001-01-01T00:00+14:00")}, "is not a date"),
         (SAID, {"title": "\udcff"}, "invalid UTF-8 in title, tags and metadata"),
         (SAID, {"metadata": {"a": "x" * 300_000}}, "title, tags and metadata are longer"),

@@ -141,7 +141,7 @@ def test_pulling_a_model_is_refused_in_one_line(ragmem):
 
     assert (result.returncode, result.stdout) == (4, "")
     assert result.stderr.splitlines()[0] == 'ragmem: offline: "huggingface.co" was not reached'
-    assert "leave out --offline" in result.stderr
+    assert "omit --offline" in result.stderr
 
 
 def test_the_report_is_one_line_beside_the_answer(ragmem):

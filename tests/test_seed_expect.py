@@ -261,9 +261,9 @@ def test_a_wrong_file_is_refused_with_its_line_before_anything_is_read(text, lin
         (["--github"], "--github requires --expect"),
         (["--write-expect"], "--write-expect requires --expect"),
         (["--expect", "none.toml"], 'there is no file "none.toml"'),
-        (["--expect", "none.toml", "--write-expect", "--dry-run"], "--write-expect writes what there is"),
+        (["--expect", "none.toml", "--write-expect", "--dry-run"], "--write-expect cannot be combined"),
         (["--expect", "expect.toml", "--junit", "nowhere/x.xml"], 'there is no folder "nowhere"'),
-        (["--expect", "expect.toml", "--junit", "./expect.toml"], '"expect.toml" says what is expected'),
+        (["--expect", "expect.toml", "--junit", "./expect.toml"], '"expect.toml" is the file of --expect'),
     ],
 )
 def test_options_that_mean_nothing_are_refused(options, problem, home, ragmem):

@@ -1,4 +1,4 @@
-"""What waits for a person's approval: proposed memories and drafted skills."""
+"""Approval: proposed memories and drafted skills."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Approvals:
-    """Lists what was proposed, accepts and rejects it, and drafts skills."""
+    """Lists, accepts and rejects proposals, and drafts skills."""
 
     def __init__(self, home: Home) -> None:
         self._home = home
@@ -27,7 +27,7 @@ class Approvals:
         projects: Sequence[str] | None = None,
         limit: int = 1_000,
     ) -> "list[Proposal]":
-        """Return what these projects (None: all) have with an approval: skills, then the latest memories."""
+        """Return the proposals of these projects (None: all): skills, then the latest memories."""
         from ragmem.services.lifecycle.approval import list_proposals
 
         self._home.require()
@@ -39,17 +39,17 @@ class Approvals:
         return self._home.catalog.approvals.count_waiting(projects)
 
     def get(self, prefix: str) -> "Proposal":
-        """Return what was proposed under the start of an id; raises NotFoundError."""
+        """Return the proposal with this id prefix; raises NotFoundError."""
         from ragmem.services.lifecycle.approval import find_proposal
 
         self._home.require()
         return find_proposal(self._home.catalog, prefix)
 
     def accept(self, prefixes: Iterable[str], *, to: Path | None = None) -> "list[Proposal]":
-        """Accept all of these or none: a memory counts, a skill is written into the folder `to`.
+        """Accept all of these or none: a memory takes effect, a skill is written to the folder `to`.
 
         By default that is `.claude/skills` in the folder of its project. Raises NotFoundError, UsageError
-        without such a folder, ConflictError for a file that is there.
+        without such a folder, ConflictError for an existing file.
         """
         from ragmem.services.lifecycle.approval import decide
 

@@ -1,4 +1,4 @@
-"""Code as a graph: store it, map it, find what a change affects."""
+"""The code graph: store it, map it, find what a change affects."""
 
 from pathlib import Path
 from typing import Any

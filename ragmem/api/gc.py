@@ -263,7 +263,7 @@ class Gc:
         return purge(home.catalog, now=now(), keep=self._archive_age(), sizes=home.settings.chunking)
 
     def prune_shared(self) -> list[str]:
-        """Drop what members have rewritten away from the repositories of `share`; return what went wrong."""
+        """Drop commits that members have rewritten from the repositories of `share`; return the problems."""
         from ragmem.services.sharing.sync import prune
 
         return prune(self._home.settings.places.data)

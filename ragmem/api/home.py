@@ -154,7 +154,7 @@ class Home:
 
     @lazy
     def agents(self) -> "Agents":
-        """The agents of this home; nothing is created before the first one checks in."""
+        """The agents of this home; nothing is created before the first one registers."""
         from ragmem.services.agents.agents import Agents
         from ragmem.storage.operational.file import OperationalFile
 

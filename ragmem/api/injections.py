@@ -1,4 +1,4 @@
-"""Injections: memories for running sessions that did not ask, and the log of them."""
+"""Injections: memories that ragmem adds to running sessions, and their log."""
 
 import math
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Injections:
-    """Chooses memories for sessions, and reads the log of earlier choices."""
+    """Chooses memories for sessions, and reads the injection log."""
 
     def __init__(self, home: Home, retrieval: Retrieval, projects: Projects) -> None:
         self._home = home
@@ -29,7 +29,7 @@ class Injections:
         self._counts = MomentCounts(home.settings.places.state)
 
     def moments(self, *, since: datetime) -> "list[MomentFigures]":
-        """Return how often each moment spoke, how often that was of use, and how often it was silent."""
+        """Return for each event how often something was injected, and how often that was used."""
         from ragmem.services.context.moment_report import moment_figures
 
         self._home.require()
@@ -66,7 +66,7 @@ class Injections:
         at: datetime | None = None,
         until: float = math.inf,
     ) -> "AnticipatedContext":
-        """Return memories that a running session should know now and was not shown yet; usually none.
+        """Return memories to inject into a running session now, none of them twice; usually none.
 
         `event` is one of `Event` ("": prompt if there is one, else start). `agent` is an agent within the
         session. `again` says that the session has lost its earlier context. Without `projects`,

@@ -1,4 +1,4 @@
-"""The lifecycle of a memory: recalls, feedback, pins."""
+"""The lifecycle of memories: recalls, feedback, pins."""
 
 from contextlib import suppress
 from typing import TYPE_CHECKING

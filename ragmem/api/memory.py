@@ -366,7 +366,7 @@ class Ragmem(Home):
 
     @lazy
     def lifecycle(self) -> "Lifecycle":
-        """The lifecycle of a memory: recalls, feedback, pins."""
+        """The lifecycle of memories: recalls, feedback, pins."""
         from ragmem.api.lifecycle import Lifecycle
 
         return Lifecycle(self)
@@ -429,7 +429,7 @@ class Ragmem(Home):
 
     @lazy
     def sharing(self) -> "Sharing":
-        """What a team shares over the git remote of a project."""
+        """Sharing with a team over the git remote of a project."""
         from ragmem.api.sharing import Sharing
 
         return Sharing(self)

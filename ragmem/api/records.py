@@ -26,7 +26,7 @@ class Records:
     """The typed records of a memory.
 
     Each `add_` method returns the id of the memory, or a list of ids. The record is durable even if no model
-    is available, and the same record twice is one memory. A wrong field raises UsageError with its name.
+    is available, and the same record twice is one memory. An invalid field raises UsageError with its name.
     Each `get_` method returns the best answers first, or the newest without a question, and an empty list
     if nothing was ever stored. An unknown project raises NotFoundError. docs/records.md describes the fields.
     `store` does the same for records whose fields were checked before.

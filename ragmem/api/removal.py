@@ -12,7 +12,7 @@ from ragmem.services.scrub.forget import ForgetResult, Plan
 
 
 class Removal:
-    """Plans which memories leave, archives or purges them."""
+    """Plans removals, and archives or purges memories."""
 
     def __init__(self, home: Home, undo: Callable[[str], UndoResult]) -> None:
         self._home = home

@@ -40,7 +40,7 @@ class Retrieval:
         self._expansions: Expansions | None = None
 
     def policy(self) -> Policy:
-        """Return how answers are found and ranked, from the settings."""
+        """Return how results are retrieved and ranked, from the settings."""
         query = self._home.settings.query
         return Policy(
             decay=self._home.settings.decay,
@@ -59,7 +59,7 @@ class Retrieval:
     def ask(self, question: Question, at: datetime | None = None, *, careful: bool | None = None) -> Answer:
         """Return the answer to a question; `at` is the moment from which ages count (None: now).
 
-        `careful` lets the reranker read what was found, False never does; None: as [reranker] says. Raises
+        `careful`: True reranks the results, False never does, None: as [reranker] says. Raises
         BackendError for a careful question without a reranker.
         """
         home = self._home

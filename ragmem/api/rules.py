@@ -1,4 +1,4 @@
-"""The rules of a person: check what an assistant said, and store violations."""
+"""The rules of a user: check an assistant's answers, and store violations."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -35,7 +35,7 @@ class Rules:
     ) -> tuple[CheckReport, int]:
         """Return which rules a text breaks, and how many violations are new to the session.
 
-        With a session, violations are stored, and its next prompt reminds of them. With `judged`, the
+        With a session, violations are stored, and injected with its next prompt. With `judged`, the
         language model checks the rules that need judgement, within [check] judgements_per_day.
         """
         home = self._home

@@ -1,4 +1,4 @@
-"""Removal of secrets from everything that a memory stored."""
+"""Removal of secrets from all stored data."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,7 +15,7 @@ from ragmem.storage.home.catalog import Catalog
 
 
 class Scrub:
-    """Removes a text from everywhere at once."""
+    """Removes a text everywhere."""
 
     def __init__(self, home: Home, index_pending: Callable[[], str]) -> None:
         self._home = home

@@ -1,4 +1,4 @@
-"""What a team shares over the git remote of a project."""
+"""Sharing with a team over the git remote of a project."""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -33,7 +33,10 @@ class Sharing:
         self._home = home
 
     def status(self, project: str = "") -> "ShareStatus":
-        """Return who one is, what waits, and the counts of each member. Raises UsageError, NotFoundError."""
+        """Return one's member id, what waits for review, and the counts of each member.
+
+        Raises UsageError, NotFoundError.
+        """
         from ragmem.services.sharing.remote import remote_url, shown_url
         from ragmem.services.sharing.review import share_status
 
@@ -45,7 +48,7 @@ class Sharing:
         return share_status(team, remote)
 
     def projects(self) -> list[str]:
-        """Return the ids of the projects in which something is shared, without those that are private now."""
+        """Return the ids of the projects with shared records, without private ones."""
         from ragmem.services.sharing.sync import is_private
 
         home = self._home
@@ -62,38 +65,39 @@ class Sharing:
         return self._home.catalog.shared.counts(self._key(project))
 
     def count_waiting(self, *, project: str = "") -> int:
-        """Return how many records wait for a person."""
+        """Return how many records wait for review."""
         return self._home.catalog.shared.count_waiting(self._key(project))
 
     def plan(
         self, ids: Sequence[str] = (), *, consent: Sequence[str] = (), project: str = ""
     ) -> "OutgoingPlan":
-        """Return which memories `push` would send, and why others stay; changes nothing.
+        """Return which memories `push` would send, and why it keeps others; changes nothing.
 
-        With `ids` only these are sent, whatever the rules of [share] choose. Those of `consent` are sent as
-        well though a secret was taken out of them. Raises NotFoundError, UsageError, ConfigError.
+        With `ids` only these are sent, regardless of the rules of [share]. Those of `consent` are sent
+        although a secret was removed from them. Raises NotFoundError, UsageError, ConfigError.
         """
         from ragmem.services.sharing.sync import plan_push
 
         return plan_push(self._team(project), ids=ids, consent=consent)
 
     def push(self, planned: "OutgoingPlan", *, project: str = "") -> "PushReport":
-        """Carry out a plan. Raises UsageError without a remote, RemoteError where it does not answer."""
+        """Carry out a plan. Raises UsageError without a remote, RemoteError if it does not answer."""
         from ragmem.services.sharing.sync import push
 
         return push(self._team(project), planned)
 
     def fetch(self, *, project: str = "", progress: "Progress | None" = None) -> "FetchReport":
-        """Fetch what members have shared, and take it in. Raises UsageError, RemoteError, StoreBusyError."""
+        """Fetch and store the records of members. Raises UsageError, RemoteError, StoreBusyError."""
         from ragmem.services.sharing.sync import fetch
 
         return fetch(self._team(project, progress=progress))
 
     def withdraw(self, ids: Iterable[str], *, reason: str = "", project: str = "") -> list[str]:
-        """Take back what one has shared, all of it or nothing, and push that; return the titles.
+        """Withdraw shared memories, all or none, and push; return the titles.
 
-        Raises NotFoundError for what one has not shared. Where the remote does not answer, the next `push`
-        tells it, and the error of `push` is raised.
+        Raises NotFoundError for memories that one has not shared. If the remote does not answer, the next
+        `push`
+        sends the withdrawal, and the error of `push` is raised.
         """
         from ragmem.services.sharing.outgoing import OutgoingPlan
         from ragmem.services.sharing.review import plan_withdrawal
@@ -112,14 +116,14 @@ class Sharing:
         project: str = "",
         limit: int = 1_000,
     ) -> "list[ReviewItem]":
-        """Return what these members (none: all but muted ones) have shared, by what was decided on it."""
+        """Return the records of these members (none: all except muted ones) by their approval."""
         from ragmem.services.sharing.review import list_review
 
         key = self._key(project)
         return list_review(self._home.catalog, key, approval, members=members, limit=limit)
 
     def get(self, prefix: str, *, project: str = "") -> "ReviewItem":
-        """Return what was shared under the start of an id; raises NotFoundError."""
+        """Return the shared record with this id prefix; raises NotFoundError."""
         from ragmem.services.sharing.review import find_record
 
         key = self._key(project)
@@ -128,7 +132,7 @@ class Sharing:
     def accept(
         self, items: "Sequence[ReviewItem]", *, project: str = "", progress: "Progress | None" = None
     ) -> None:
-        """Let records in: their memories are told from now on."""
+        """Accept records: their memories may be injected from now on."""
         from ragmem.services.sharing.review import decide
 
         decide(self._team(project, progress=progress), items, accept=True)
@@ -136,13 +140,13 @@ class Sharing:
     def reject(
         self, items: "Sequence[ReviewItem]", *, project: str = "", progress: "Progress | None" = None
     ) -> None:
-        """Keep records out: their memories are told no more; `accept` lets them in again."""
+        """Reject records: their memories are hidden; `accept` takes that back."""
         from ragmem.services.sharing.review import decide
 
         decide(self._team(project, progress=progress), items, accept=False)
 
     def mute(self, member: str, *, muted: bool = True, project: str = "") -> int:
-        """Tell nothing of a member any more, or tell it again; return how many memories that concerns.
+        """Mute or unmute a member; return how many memories that affects.
 
         Raises NotFoundError for an unknown member.
         """
@@ -158,7 +162,7 @@ class Sharing:
         return list_conflicts(self._home.catalog, key)
 
     def index(self) -> str:
-        """Make vectors and graph of what waits, up to some hundred memories; return why some still wait."""
+        """Make vectors and graph of pending memories, up to some hundred; return why some still wait."""
         from ragmem.services.ingestion.index import index_pending
         from ragmem.storage.memories.memories import BACKLOG, DEFERRED_SOURCES
 

@@ -13,7 +13,7 @@ class Vectors:
         self._home = home
 
     def status(self) -> ModelChangeStatus:
-        """Return whose vectors are active, and the progress of the configured model; contacts nothing."""
+        """Return the active model, and the progress of the configured one; contacts nothing."""
         return model_change_status(
             self._home.models,
             self._home.unprepared_store,
@@ -29,11 +29,11 @@ class Vectors:
         return total - done
 
     def reembed(self, *, progress: Progress | None = None) -> ReembedReport:
-        """Make vectors with the configured model beside the active ones, then make them the active ones.
+        """Make vectors with the configured model next to the active ones, then switch to them.
 
-        It may be interrupted and run again; questions and writes go on meanwhile. See
+        It may be interrupted and run again; queries and writes continue meanwhile. See
         `services.models.reembed` for the errors raised. The floor of relevance is then calibrated with the
-        new vectors, where the memory is large enough.
+        new vectors, if the store is large enough.
         """
         home = self._home
         home.require()

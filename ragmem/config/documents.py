@@ -102,7 +102,7 @@ def parse_toml(path: Path, text: str) -> tuple[dict[str, Any], dict[Key, int]]:
         message = _LINE_IN_MESSAGE.sub("", message)
         raise ConfigError(
             f"{path}:{line}: not valid TOML: {message[:1].lower()}{message[1:]}",
-            hint="strings need quotes, lists need commas, the name of a table stands in brackets",
+            hint="strings need quotes, lists need commas, and table names need brackets",
         ) from error
 
 
@@ -138,12 +138,14 @@ def _parse_json(path: Path, text: str) -> tuple[dict[str, Any], dict[Key, int]]:
     except json.JSONDecodeError as error:
         raise ConfigError(
             f"{path}:{error.lineno}: not valid JSON: {error.msg.lower()}",
-            hint="JSON knows no comments and no comma after the last entry",
+            hint="JSON allows no comments and no trailing commas",
         ) from error
     except (ValueError, RecursionError) as error:
         raise ConfigError(f"{path}:1: not valid JSON: {str(error) or 'nested too deeply'}") from error
     if not isinstance(values, dict):
-        raise ConfigError(f"{path}:1: must be a JSON object", hint="the file begins with { and ends with }")
+        raise ConfigError(
+            f"{path}:1: must be a JSON object", hint="the file must start with { and end with }"
+        )
     return values, dict(reversed(list(json_lines(text))))
 
 
@@ -152,12 +154,12 @@ def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(values) < len(pairs):
         names = [name for name, _ in pairs]
         twin = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f'the key "{twin}" stands there twice')
+        raise ValueError(f'the key "{twin}" occurs twice')
     return values
 
 
 def _no_constant(name: str) -> float:
-    raise ValueError(f"{name} is not a number that JSON knows")
+    raise ValueError(f"{name} is not a valid JSON number")
 
 
 def json_lines(text: str) -> Iterator[tuple[Key, int]]:

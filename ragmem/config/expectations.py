@@ -80,11 +80,11 @@ def read_expectations(path: Path, *, sources: Collection[str]) -> Expectations:
     unknown key or source and for a wrong value.
     """
     if path.suffix == ".json":
-        raise ConfigError(f'"{path}": expectations are TOML', hint="write them as in docs/ci.md")
+        raise ConfigError(f'"{path}": expectations must be TOML', hint="write them as in docs/ci.md")
     document = read_document(path)
     if document is None:
         raise ConfigError(
-            f'there is no file "{path}"', hint="--write-expect writes one from what there is now"
+            f'there is no file "{path}"', hint="--write-expect creates one from the current state"
         )
     values = document.values
     for key in values:
@@ -166,7 +166,7 @@ class _Entry:
             raise self.error("source", f'there is no source "{source}"', nearest(source, sources))
         if found and not (source or path):
             raise self.error(
-                "", "[[must_find]] names neither source nor path", "say where the answer is expected from"
+                "", "[[must_find]] names neither source nor path", "name the expected source or path"
             )
         line = self.lines[""]
         return QuestionExpectation(

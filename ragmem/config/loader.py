@@ -77,7 +77,7 @@ def _settle_sections(
     warnings = []
     if above and (problem := _check_chunking(sections["chunking"])):
         # Whoever wrote the repository must not be able to stop a command.
-        warnings = [f"{above[0].origin}: {problem}; the project's sizes are not applied"]
+        warnings = [f"{above[0].origin}: {problem}; the project's sizes are ignored"]
         sections, origins = read_sections(own, variables)
     if problem := _check_chunking(sections["chunking"]):
         sizes = [item.origin for item in origins if item.key.startswith("chunking.")]

@@ -105,7 +105,7 @@ def is_loopback(host: str) -> bool:
 def _refusal(what: str, *, verb: str = "reached") -> BackendError:
     _State.refused.append(what)
     return BackendError(
-        f'offline: "{what}" was not {verb}', hint=f"leave out --offline, or unset {VARIABLE}, to allow it"
+        f'offline: "{what}" was not {verb}', hint=f"omit --offline, or unset {VARIABLE}, to allow it"
     )
 
 

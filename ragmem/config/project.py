@@ -56,7 +56,7 @@ def read_project(cwd: Path) -> tuple[ProjectSettings | None, list[Origin], list[
     try:
         document = read_document(path, max_bytes=MAX_BYTES)
     except ConfigError as error:
-        return None, [], [f"{error}; nothing of it is applied"]
+        return None, [], [f"{error}; the file is ignored"]
     if document is None:
         return None, [], []
     taken: dict[tuple[str, ...], Any] = {}
@@ -64,13 +64,13 @@ def read_project(cwd: Path) -> tuple[ProjectSettings | None, list[Origin], list[
     for key, value in _flat(document):
         where, name = f"{path}:{document.line(*key)}", ".".join(key)
         if key not in _RULES:
-            keys = "exclude, tags and [chunking] only"
-            warnings.append(f'{where}: "{name}" is not applied: a project may set {keys}')
+            keys = "only exclude, tags and [chunking]"
+            warnings.append(f'{where}: "{name}" is ignored: a project may set {keys}')
             continue
         try:
             checked = check(value, *_RULES[key])
         except ValueError as error:
-            warnings.append(f"{where}: {name} {error}; it is not applied")
+            warnings.append(f"{where}: {name} {error}; it is ignored")
         else:
             taken[key] = checked[:MAX_ITEMS] if isinstance(checked, tuple) else checked
     project = ProjectSettings(

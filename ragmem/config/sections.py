@@ -39,9 +39,7 @@ def _refuse_unknown_sections(document: Document) -> None:
                 f'unknown {what} "{name}"', name, hint=FORMER.get((name, "")) or nearest(name, SECTIONS)
             )
         if not isinstance(table, dict):
-            raise document.error(
-                f'"{name}" must be a table', name, hint=f"write [{name}] on a line of its own"
-            )
+            raise document.error(f'"{name}" must be a table', name, hint=f"write [{name}] on a separate line")
 
 
 def _section(

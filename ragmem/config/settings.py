@@ -46,15 +46,15 @@ class StoreSettings:
     backend: str = key("lightrag", "name of the store's backend, an entry point of ragmem.backends")
     profile: str = key(
         "sqlite",
-        "where LightRAG keeps its data: sqlite, json (its own files, to compare), postgres or custom",
+        "where LightRAG stores its data: sqlite, json (its own files, for comparison), postgres or custom",
         choices=PROFILES,
     )
-    url: str = key("", "address of the PostgreSQL database of the profile postgres: postgresql://host/name")
+    url: str = key("", "profile postgres: URL of the database, postgresql://host/name")
     storages: Mapping[str, str] = key(
         {}, "profile custom: LightRAG's storages for kv, vector, graph, doc_status"
     )
-    environment: Mapping[str, str] = key({}, "profile custom: variables that those storages read")
-    options: Mapping[str, Any] = key({}, "passed to the backend as it is")
+    environment: Mapping[str, str] = key({}, "profile custom: environment variables for these storages")
+    options: Mapping[str, Any] = key({}, "passed to the backend unchanged")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,10 @@ class SeedSettings:
     batch: int = key(32, "memories per write transaction", low=1, high=10_000)
     trusted_repositories: tuple[str, ...] = key(
         (),
-        "repositories whose sessions are read though you never committed there: github.com/acme/*, ~/work/*",
+        (
+            "repositories whose sessions are read although you have no commits there: github.com/acme/*, "
+            "~/work/*"
+        ),
     )
 
     @property
@@ -79,27 +82,27 @@ class DocumentSettings:
     """[documents]: what reading a PDF, an office file or another document may take; see docs/documents.md."""
 
     max_file_mb: float = key(100.0, "a larger document is reported, not read", low=0)
-    seconds: float = key(60.0, "seconds that reading one document may take", low=1, high=3_600)
-    max_memory_mb: int = key(1_000, "megabytes that reading one document may take", low=100)
-    max_pages: int = key(2_000, "pages, slides, sheets or chapters that are read of one document", low=1)
-    max_characters: int = key(5_000_000, "characters that are read of one document", low=1_000)
-    ocr: bool = key(True, "read scanned pages and pictures, with ragmem[ocr] or tesseract")
-    ocr_languages: str = key("", "what tesseract expects to read, by its names: eng+deu; empty: its default")
-    ocr_seconds: float = key(
-        300.0, "seconds that reading the text in the pictures of one document may take", low=1, high=86_400
+    seconds: float = key(60.0, "time limit in seconds for reading one document", low=1, high=3_600)
+    max_memory_mb: int = key(1_000, "memory limit in megabytes for reading one document", low=100)
+    max_pages: int = key(
+        2_000, "maximum number of pages, slides, sheets or chapters read per document", low=1
     )
+    max_characters: int = key(5_000_000, "maximum number of characters read per document", low=1_000)
+    ocr: bool = key(True, "read scanned pages and pictures, with ragmem[ocr] or tesseract")
+    ocr_languages: str = key("", "languages for tesseract, by its names: eng+deu; empty: its default")
+    ocr_seconds: float = key(300.0, "time limit in seconds for OCR of one document", low=1, high=86_400)
     vision: str = key("", "model that describes pictures, as backend/model: ollama/qwen2.5vl; empty: none")
-    vision_url: str = key("", "address of its server; empty: that of [language_model], or the backend's own")
-    vision_key_variable: str = key("", "environment variable with its key, where it is not the usual one")
-    max_pictures: int = key(200, "pictures that are described in one run, besides those known", low=0)
+    vision_url: str = key("", "URL of its server; empty: that of [language_model], or the backend's own")
+    vision_key_variable: str = key("", "environment variable with its key, if it is not the usual one")
+    max_pictures: int = key(200, "maximum number of new pictures described in one run", low=0)
     engine: str = key(
         "builtin",
-        "what reads documents: builtin, or a server that speaks docling-serve's or MinerU's protocol",
+        "document reader: builtin, or a server with the protocol of docling-serve or MinerU",
         choices=ENGINES,
     )
-    endpoint: str = key("", "address of that server: http://127.0.0.1:5001")
+    endpoint: str = key("", "URL of that server: http://127.0.0.1:5001")
     engine_seconds: float = key(
-        600.0, "seconds that the server may take for one document", low=1, high=86_400
+        600.0, "time limit in seconds for the server, per document", low=1, high=86_400
     )
 
     @property
@@ -112,34 +115,38 @@ class DocumentSettings:
 class ChunkingSettings:
     """[chunking]: how large the parts of a text are; a project's file may set these too."""
 
-    max_chars: int = key(900, "most characters of a chunk; the bundled model reads about 1,000", low=1)
-    min_chars: int = key(300, "neighbouring chunks below this size are joined", low=0)
+    max_chars: int = key(
+        900, "maximum number of characters in a chunk; the bundled model reads about 1,000", low=1
+    )
+    min_chars: int = key(300, "neighbouring chunks below this size are merged", low=0)
 
 
 @dataclass(frozen=True, slots=True)
 class QuerySettings:
     """[query]: how matches are found and ranked."""
 
-    limit: int = key(8, "matches shown unless asked otherwise", low=1, high=10_000)
-    candidates: int = key(60, "memories taken from each list", low=1, high=100_000)
-    lexical_weight: float = key(0.7, "weight of what the words say", low=0)
-    vector_weight: float = key(1.0, "weight of what the vectors say", low=0)
-    min_similarity: float = key(0.2, "cosine from which a vector hit is evidence", low=-1, high=1)
-    min_coverage: float = key(0.25, "share of the question from which a text hit is evidence", low=0, high=1)
-    earned_recency: bool = key(True, "being new counts as far as a match is relevant; false: as published")
-    graph_weight: float = key(
-        0.3, "weight of a name shared with the best matches; 0: the graph is not asked", low=0
+    limit: int = key(8, "default number of matches", low=1, high=10_000)
+    candidates: int = key(60, "number of candidate memories per source", low=1, high=100_000)
+    lexical_weight: float = key(0.7, "weight of full text", low=0)
+    vector_weight: float = key(1.0, "weight of vectors", low=0)
+    min_similarity: float = key(0.2, "minimum cosine similarity of a vector hit", low=-1, high=1)
+    min_coverage: float = key(0.25, "minimum share of the question's words in a text hit", low=0, high=1)
+    earned_recency: bool = key(
+        True, "recency counts in proportion to the relevance of a match; false: the published formula"
     )
-    time_weight: float = key(0.15, "weight of having happened when the question says", low=0)
-    abstain: bool = key(True, "find nothing where the nearest memory is too far away to answer")
-    expand: bool = key(False, "ask the language model for other words of each question")
+    graph_weight: float = key(
+        0.3, "weight of a name shared with the best matches; 0: do not use the graph", low=0
+    )
+    time_weight: float = key(0.15, "weight of an event date that matches the question", low=0)
+    abstain: bool = key(True, "return nothing if the nearest memory is not relevant enough")
+    expand: bool = key(False, "let the language model rephrase each question")
 
 
 @dataclass(frozen=True, slots=True)
 class ArchiveSettings:
     """[archive]: what gc took out, and can be brought back."""
 
-    keep_days: int = key(30, "days that a memory is archived before `gc --purge` may delete it", low=0)
+    keep_days: int = key(30, "days in the archive before `gc --purge` may delete a memory", low=0)
 
 
 _LIVES = LifecyclePolicy()
@@ -150,32 +157,36 @@ class LifecycleSettings:
     """[lifecycle]: how memories are connected, hidden and archived; see docs/lifecycle.md."""
 
     age_after: int = key(
-        _LIVES.age_after, "newer memories of its project after which one is checked for isolation", low=1
+        _LIVES.age_after,
+        "number of newer memories in the project after which a memory is checked for isolation",
+        low=1,
     )
     reprieves: int = key(
-        _LIVES.reprieves, "times that an isolated memory is looked at again before it is kept for good", low=0
+        _LIVES.reprieves, "number of reprieves of an isolated memory before it becomes permanent", low=0
     )
     promote_sessions: int = key(
-        _LIVES.promote_sessions, "sessions that recall a memory until it is proven", low=1
+        _LIVES.promote_sessions, "number of sessions that must recall a memory until it is proven", low=1
     )
-    min_cluster: int = key(_LIVES.min_cluster, "connected memories that make a cluster", low=2)
+    min_cluster: int = key(_LIVES.min_cluster, "minimum number of connected memories in a cluster", low=2)
     merge_by: str = key(
         "none",
-        "none; llm: the language model writes a text of each cluster; rules is none's former name",
+        "none; llm: the language model writes a text for each cluster; rules: old name of none",
         choices=("none", "llm", "rules"),
     )
     judge_by: str = key(
         "none",
-        "none; llm: gc asks the language model what is outdated or worthless where the rules are unsure",
+        "none; llm: if the rules are unsure, gc asks the language model what is outdated or worthless",
         choices=("none", "llm"),
     )
-    judgements: int = key(50, "memories that the language model compares with older ones in one gc", low=0)
-    curated: tuple[str, ...] = key(CURATED, "sources that people keep: never archived automatically")
+    judgements: int = key(
+        50, "maximum number of memories that the language model compares with older ones in one gc", low=0
+    )
+    curated: tuple[str, ...] = key(CURATED, "sources maintained by people: never archived automatically")
     automatic: bool = key(
         False,
         "let `ragmem serve` run gc while it is idle; `ragmem gc --enable-idle` sets it",
     )
-    idle_minutes: float = key(10.0, "minutes without a request until it tends the memory; 0 is never", low=0)
+    idle_minutes: float = key(10.0, "minutes without a request until idle gc runs; 0: never", low=0)
 
     @property
     def policy(self) -> LifecyclePolicy:
@@ -193,7 +204,7 @@ class LifecycleSettings:
 class InjectionSettings:
     """[injection]: how long the log of injections is kept; see docs/context.md."""
 
-    keep_days: int = key(30, "days that the log of injections reaches back", low=0)
+    keep_days: int = key(30, "retention of the injection log in days", low=0)
     keep: int = key(5000, "maximum number of injections in the log", low=0)
 
 
@@ -201,24 +212,28 @@ class InjectionSettings:
 class ApprovalSettings:
     """[approval]: what has to be accepted before it counts; see docs/records.md."""
 
-    enabled: bool = key(False, "new memories that no person wrote wait for `ragmem approve`")
+    enabled: bool = key(False, "memories that no person wrote wait for `ragmem approve`")
 
 
 @dataclass(frozen=True, slots=True)
 class ShareSettings:
     """[share]: what a team shares over git; see docs/share.md."""
 
-    remote: str = key("origin", "name of the git remote that the team shares over")
-    member: str = key("", "your id in the team; empty: made of the user.email of git")
-    kinds: tuple[str, ...] = key(SHARE_KINDS, "what `ragmem share push` chooses by rule", choices=SHARE_KINDS)
-    tags: tuple[str, ...] = key((), "memories with one of these tags are chosen as well")
-    private: tuple[str, ...] = key((), "projects of which nothing ever leaves, by name or id")
-    review: bool = key(True, "what others share waits for `ragmem share review` before it is told")
-    after_git: bool = key(False, "hooks share after a `git push`, and fetch after a `git pull` or `fetch`")
-    max_records_a_member: int = key(
-        10_000, "most memories that are taken in of one member", low=1, high=1_000_000
+    remote: str = key("origin", "name of the git remote used for sharing")
+    member: str = key("", "your member id; empty: derived from git's user.email")
+    kinds: tuple[str, ...] = key(
+        SHARE_KINDS, "kinds of memories that `ragmem share push` shares", choices=SHARE_KINDS
     )
-    weight: float = key(0.95, "factor of the score of what others have shared", low=0, high=1)
+    tags: tuple[str, ...] = key((), "memories with one of these tags are shared too")
+    private: tuple[str, ...] = key((), "projects that are never shared, by name or id")
+    review: bool = key(True, "shared memories wait for `ragmem share review` before they are used")
+    after_git: bool = key(
+        False, "hooks share after a `git push`, and fetch after a `git pull` or `git fetch`"
+    )
+    max_records_a_member: int = key(
+        10_000, "maximum number of memories stored per member", low=1, high=1_000_000
+    )
+    weight: float = key(0.95, "score factor of shared memories", low=0, high=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +247,7 @@ class WriteSettings:
 class SecretsSettings:
     """[secrets]: what is removed from texts before they are stored; see docs/secrets.md."""
 
-    redact: bool = key(True, "take secrets out before a text is stored; false: only where it is shown")
+    redact: bool = key(True, "remove secrets before a text is stored; false: only hide them in output")
     allow: tuple[str, ...] = key((), "patterns of whole values that are not secrets", patterns=True)
     extra: tuple[str, ...] = key((), "patterns of further secrets; the first group, if any", patterns=True)
 
@@ -241,42 +256,47 @@ class SecretsSettings:
 class ServeSettings:
     """[serve]: the address, the limits and the log of `ragmem serve`; see docs/serve.md."""
 
-    host: str = key("127.0.0.1", "address to listen on; another than loopback needs allow_remote and TLS")
+    host: str = key(
+        "127.0.0.1", "address to listen on; addresses other than loopback need allow_remote and TLS"
+    )
     port: int = key(9622, "port to listen on; LightRAG's own server uses 9621", low=1, high=65535)
     allow_remote: bool = key(
-        False, "let other machines connect, where `ragmem serve --allow-remote` or `--team` says so as well"
+        False, "let other machines connect; `ragmem serve` also needs `--allow-remote` or `--team`"
     )
     hosts: tuple[str, ...] = key(
-        (), "names of this machine that it answers to besides addresses and loopback"
+        (), "host names that the server accepts in addition to addresses and loopback"
     )
     tls_cert: str = key("", "PEM file of the TLS certificate with its chain, for https")
     tls_key: str = key("", "PEM file of the certificate's private key")
     writes_per_minute: int = key(
         6_000,
-        "requests that change something, of all with the token together, and of each browser; 0: no limit",
+        "limit of write requests, for all clients with the token and for each browser; 0: no limit",
         low=0,
     )
-    requests_per_minute: int = key(3_000, "requests of each member of a team that count; 0: no limit", low=0)
-    issuer: str = key("", "OpenID Connect issuer whose access tokens open a team's server; empty: none")
-    audience: str = key("", "what `aud` of these tokens names; needed with issuer")
-    jwks_url: str = key("", "where the issuer's keys are; empty: its discovery document says it")
-    member_claim: str = key("sub", "claim that tells the members apart; people must not choose it themselves")
-    role_claim: str = key("scope", "claim that grants the role: a list, or a text with blanks in between")
-    role_prefix: str = key("ragmem:", "what comes before reader, writer or admin in that claim")
+    requests_per_minute: int = key(3_000, "limit of requests per team member; 0: no limit", low=0)
+    issuer: str = key("", "OpenID Connect issuer whose access tokens a team server accepts; empty: none")
+    audience: str = key("", "required `aud` of these tokens; needed with issuer")
+    jwks_url: str = key("", "URL of the issuer's keys; empty: from its discovery document")
+    member_claim: str = key("sub", "claim that identifies a member; users must not be able to choose it")
+    role_claim: str = key("scope", "claim with the role: a list, or a text separated by blanks")
+    role_prefix: str = key("ragmem:", "prefix of reader, writer or admin in that claim")
     projects_claim: str = key(
         "", "claim with the ids of the projects that a member may see; empty: all projects"
     )
     max_connections: int = key(
-        1_024, "connections at once; the oldest of those that only wait makes room", low=256, high=50_000
+        1_024,
+        "maximum number of connections; at the limit the oldest idle one is closed",
+        low=256,
+        high=50_000,
     )
-    head_seconds: float = key(10.0, "seconds that the head of a request may take", low=0.1, high=600)
-    body_seconds: float = key(60.0, "seconds that the body of a request may take", low=0.1, high=3_600)
+    head_seconds: float = key(10.0, "time limit in seconds for the head of a request", low=0.1, high=600)
+    body_seconds: float = key(60.0, "time limit in seconds for the body of a request", low=0.1, high=3_600)
     log_format: str = key(
-        "text", "lines on stderr: text for people, json for programs", choices=("text", "json")
+        "text", "log format on stderr: text for people, json for programs", choices=("text", "json")
     )
     log_level: str = key(
         "warning",
-        "what is told: error, warning, info (a line for each request) or debug",
+        "lowest level to log: error, warning, info (a line for each request) or debug",
         choices=("debug", "info", "warning", "error"),
     )
 
@@ -285,32 +305,35 @@ class ServeSettings:
 class HooksSettings:
     """[hooks]: the limits of assistants' hooks; see docs/hooks.md."""
 
-    enabled: bool = key(hook_defaults.ENABLED, "false: every hook ends at once and does nothing")
+    enabled: bool = key(hook_defaults.ENABLED, "false: every hook exits immediately and does nothing")
     write_deadline_s: float = key(
         hook_defaults.WRITE_DEADLINE_S,
-        "seconds after which a hook that leaves an event ends",
+        "time limit in seconds for a hook that writes an event",
         low=0.01,
         high=60,
     )
     query_deadline_s: float = key(
-        hook_defaults.QUERY_DEADLINE_S, "seconds after which a hook that asks ends", low=0.01, high=60
+        hook_defaults.QUERY_DEADLINE_S, "time limit in seconds for a hook that queries", low=0.01, high=60
     )
     max_chars: int = key(
-        hook_defaults.MAX_CHARS, "maximum characters of an answer", low=1, high=hook_defaults.MOST_CHARS
-    )
-    start_chars: int = key(
-        hook_defaults.START_CHARS,
-        "maximum characters that a session is told at its start",
+        hook_defaults.MAX_CHARS,
+        "maximum number of characters of an injection",
         low=1,
         high=hook_defaults.MOST_CHARS,
     )
-    research: bool = key(hook_defaults.RESEARCH, "ask the memory before subagents, searches and fetches")
+    start_chars: int = key(
+        hook_defaults.START_CHARS,
+        "maximum number of characters injected at session start",
+        low=1,
+        high=hook_defaults.MOST_CHARS,
+    )
+    research: bool = key(hook_defaults.RESEARCH, "query before subagents, searches and fetches")
     moments: bool = key(
-        hook_defaults.MOMENTS, "ask the memory about touched files, failed commands and starting subagents"
+        hook_defaults.MOMENTS, "query for touched files, failed commands and starting subagents"
     )
     drain_every_s: float = key(
         hook_defaults.DRAIN_EVERY_S,
-        "seconds between two drains for the turns of a session",
+        "seconds between two inbox drains during a session",
         low=0.01,
         high=60,
     )
@@ -320,20 +343,22 @@ class HooksSettings:
 class CheckSettings:
     """[check]: rules for an assistant's answers; see docs/records.md."""
 
-    enabled: bool = key(False, "check each answer after it was given; hooks must be connected")
-    rules: str = key("", "file of the rules; empty: rules.toml or rules.md beside config.toml")
+    enabled: bool = key(False, "check each answer; needs connected hooks")
+    rules: str = key("", "file with the rules; empty: rules.toml or rules.md next to config.toml")
     judge: bool = key(False, "ask the language model about rules that need judgement")
-    judgements_per_day: int = key(50, "answers that the language model judges in a day (UTC)", low=0)
-    patterns_s: float = key(10.0, "seconds that the patterns of all rules may take", low=0.1, high=60)
-    judgement_s: float = key(60.0, "seconds that a judgement may take", low=1, high=600)
+    judgements_per_day: int = key(
+        50, "maximum number of answers that the language model judges per day (UTC)", low=0
+    )
+    patterns_s: float = key(10.0, "time limit in seconds for the patterns of all rules", low=0.1, high=60)
+    judgement_s: float = key(60.0, "time limit in seconds for a judgement", low=1, high=600)
 
 
 @dataclass(frozen=True, slots=True)
 class WarmSettings:
     """[warm]: the process that answers hooks; see docs/serve.md."""
 
-    idle_minutes: float = key(30.0, "minutes without a question until it ends", low=0)
-    max_memory_mb: float = key(700.0, "megabytes of memory from which it ends, to be started again", low=1)
+    idle_minutes: float = key(30.0, "minutes without a query until it exits", low=0)
+    max_memory_mb: float = key(700.0, "megabytes of memory above which it exits, to be started again", low=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -341,10 +366,12 @@ class AgentsSettings:
     """[agents]: the limits of agents and their messages; see docs/api.md."""
 
     stale_s: float = key(90.0, "seconds without a heartbeat until an agent counts as stale", low=0.1)
-    inbox: int = key(1000, "messages that may wait for one agent; then its senders are refused", low=1)
-    most: int = key(1000, "maximum number of agents; ended and stale ones make room", low=1)
-    keep_days: float = key(7.0, "days that events, and messages once acknowledged, are kept", low=0)
-    keep: int = key(10_000, "events, and acknowledged messages, kept at most", low=1)
+    inbox: int = key(
+        1000, "maximum number of waiting messages per agent; beyond it senders are refused", low=1
+    )
+    most: int = key(1000, "maximum number of agents; ended and stale ones are removed first", low=1)
+    keep_days: float = key(7.0, "retention of events and acknowledged messages in days", low=0)
+    keep: int = key(10_000, "maximum number of events, and of acknowledged messages", low=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -449,8 +476,8 @@ SECTIONS: Mapping[str, Any] = {item.name: item.default_factory for item in field
 """The tables of config.toml."""
 
 FORMER: Mapping[tuple[str, str], str] = {
-    ("trash", ""): "its name is [archive] now; nothing is deleted by itself any more: `ragmem gc --purge`",
-    ("query", "rrf_k"): "it is gone, since ranks are not fused any more: remove the line",
-    ("query", "full_similarity"): "it is gone, since cosines count as they are: remove the line",
+    ("trash", ""): "renamed to [archive]; nothing is deleted automatically any more: `ragmem gc --purge`",
+    ("query", "rrf_k"): "removed, because ranks are no longer fused: delete the line",
+    ("query", "full_similarity"): "removed, because cosines are used directly: delete the line",
 }
 """Hints for the keys and tables (key "") of older releases."""

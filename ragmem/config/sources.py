@@ -32,12 +32,12 @@ AUTO = "auto"
 KEYS: dict[str, tuple[Any, Rule]] = {
     "glob": ((), Rule('a pattern or a list of patterns, such as "~/notes/**/*.md"')),
     "reader": ("markdown", Rule("how a file becomes drafts", choices=get_args(ReaderName))),
-    "kind": (AUTO, Rule("what the texts are about", choices=(AUTO, *Kind))),
-    "scope": ("user", Rule("to whom the texts belong", choices=get_args(SourceScope))),
-    "signal": ("judge", Rule("what is worth keeping", choices=get_args(SignalRule))),
+    "kind": (AUTO, Rule("the subject of the texts", choices=(AUTO, *Kind))),
+    "scope": ("user", Rule("the owner of the texts", choices=get_args(SourceScope))),
+    "signal": ("judge", Rule("the classification rule", choices=get_args(SignalRule))),
     "exclude": ((), Rule("a list of patterns in .gitignore syntax")),
     "enabled": (True, Rule("false turns the source off")),
-    "description": ("", Rule("what the source holds, in one line")),
+    "description": ("", Rule("a description of the source, in one line")),
 }
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
 _TOP_LEVEL = ("sources", "exclude")
@@ -143,24 +143,24 @@ def _refuse_bad_glob(document: Document, name: str, globs: Sequence[str]) -> Non
 def glob_problem(glob: str) -> str:
     """Return what is wrong with a glob, "" if nothing is."""
     if "$" in glob:
-        return "has a variable, and variables are not expanded"
+        return "contains a variable, and variables are not expanded"
     if glob.startswith("~") and glob != "~" and not glob.startswith("~/"):
-        return "names another user's home, and only your own is expanded"
+        return "names another user's home directory, and only your own is expanded"
     if "\0" in glob:
-        return "has a NUL character"
+        return "contains a NUL character"
     if any("**" in part and part != "**" for part in glob.split("/")):
-        return "has ** next to other characters, and ** must stand alone between slashes"
+        return "has ** next to other characters, but ** must be alone between slashes"
     if glob.rsplit("/", maxsplit=1)[-1] in {"", "**", ".", ".."}:
-        return "ends in a folder, and it must end in a file name"
+        return "ends in a folder, but must end in a file name"
     return _placeholder_problem(glob)
 
 
 def _placeholder_problem(glob: str) -> str:
     for placeholder in (REPOSITORY, AUTO_MEMORY):
         if placeholder in glob.removeprefix(f"{placeholder}/"):
-            return f"has {placeholder} elsewhere than at its beginning"
+            return f"has {placeholder} but not at its start"
     if glob.startswith(REPOSITORY) and ".." in glob.split("/"):
-        return "leads out of its repository"
+        return "leads outside of its repository"
     return ""
 
 
@@ -213,7 +213,7 @@ def _spec(name: str, entry: _Entry, variables: Variables, home: Path) -> SourceS
     if values["reader"] == "checkpoints":
         for glob in values["glob"]:
             if not glob.endswith("/.git"):
-                problem = f'the glob "{glob}" of a source of checkpoints does not end in "/.git"'
+                problem = f'the glob "{glob}" of a checkpoints source does not end in "/.git"'
                 raise entry.document.error(problem, "sources", name, hint=f"write {REPOSITORY}/.git")
     return SourceSpec(
         name=name,

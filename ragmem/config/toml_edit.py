@@ -64,8 +64,8 @@ def plan(path: Path, values: Values) -> Change:
         right = False
     if not right:
         raise ConfigError(
-            f'"{path}" has a form that cannot be changed line by line',
-            hint="write it there yourself: " + "; ".join(_lines(values)),
+            f'"{path}" cannot be edited line by line',
+            hint="edit it yourself: " + "; ".join(_lines(values)),
         )
     return Change(path, before, mark + after)
 
@@ -86,7 +86,9 @@ def write(change: Change) -> None:
             file.flush()
             os.fsync(descriptor)
         if (place.read_bytes().decode() if place.exists() else "") != change.before:
-            raise ConfigError(f'"{change.path}" was changed meanwhile', hint="run the same command again")
+            raise ConfigError(
+                f'"{change.path}" was changed in the meantime', hint="run the same command again"
+            )
         Path(draft).replace(place)
     except OSError as error:
         raise StorageError(

@@ -74,7 +74,7 @@ def _check_patterns(patterns: Iterable[str]) -> None:
             matches_nothing = re.compile(pattern).fullmatch("") is not None
         except re.error as error:
             raise ValueError(f'is not a regular expression: "{pattern}" ({error})') from error
-        _require(not matches_nothing, "a pattern that matches some text", pattern)
+        _require(not matches_nothing, "a pattern that matches non-empty text", pattern)
 
 
 def _number(value: Any, default: float, rule: Rule) -> float:

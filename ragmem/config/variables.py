@@ -42,9 +42,9 @@ class Variables:
 
         close = difflib.get_close_matches(name, sorted(self._known), n=1, cutoff=0.8)
         if close:
-            return f'the variable "{name}" sets nothing; did you mean "{close[0]}"?'
+            return f'the variable "{name}" is unknown; did you mean "{close[0]}"?'
         if any(name.startswith(section) for section in self._sections):
-            return f'the variable "{name}" sets nothing'
+            return f'the variable "{name}" is unknown'
         # Other variables, such as the switches of a hook, are not settings.
         return ""
 

@@ -192,7 +192,7 @@ def seal(
     if type and type not in TYPES:
         raise UsageError(f'"{type}" is not an entry type', hint=f"types: {', '.join(TYPES)}")
     if kind and kind not in KINDS:
-        raise UsageError(f'"{kind}" is not a kind of text', hint=f"kinds: {', '.join(KINDS)}")
+        raise UsageError(f'"{kind}" is not a kind', hint=f"kinds: {', '.join(KINDS)}")
     try:
         # The catalog stores UTC, where the year may be out of range.
         _ = event_time and event_time - (event_time.utcoffset() or event_time - event_time)
@@ -243,8 +243,8 @@ def keep(data: "str | os.PathLike[str]", sealed: SealedWrite) -> Receipt:
         problem = os_reason(error)
         if os.path.lexists(os.path.join(folder, name)):
             raise StorageError(
-                f'cannot sync "{folder}": {problem}; the text is kept there, and a power cut could lose it',
-                hint="check the disk; the next question takes the text in",
+                f'cannot sync "{folder}": {problem}; the text is there, but a power failure could lose it',
+                hint="check the disk; the next query ingests the text",
             ) from error
         raise StorageError(
             f'cannot write in "{folder}": {problem}',
@@ -261,14 +261,14 @@ def _check(text: str) -> bytes:
     if len(content) > MOST_BYTES:
         raise UsageError(
             f"the text is longer than {MOST_BYTES:,} bytes",
-            hint="the inbox is for notes; `ragmem ingest FILE` takes what [seed] max_file_mb says",
+            hint="the inbox is for notes; `ragmem ingest FILE` stores files up to [seed] max_file_mb",
         )
     return content
 
 
 def _encode(text: str, what: str) -> bytes:
     if "\0" in text:
-        raise UsageError(f"NUL bytes in {what}", hint="hand in text")
+        raise UsageError(f"NUL bytes in {what}", hint="provide text")
     try:
         return text.encode("utf-8")
     except UnicodeEncodeError as error:

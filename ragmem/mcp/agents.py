@@ -122,7 +122,7 @@ def _caller_name(call: Call) -> str:
 def _me(call: Call) -> str:
     me: str = call.arguments.get("agent_id", "") or _caller_name(call)
     if not me:
-        raise UsageError("nobody said who calls", hint="give agent_id, a name of your own such as builder-1")
+        raise UsageError("the caller is unknown", hint="give agent_id, a unique name such as builder-1")
     return me
 
 

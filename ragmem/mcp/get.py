@@ -75,7 +75,7 @@ def _find_memories(call: Call) -> tuple[list[Memory], list[NotFoundError]]:
     if len(ids) > MOST_IDS:
         raise UsageError(f"{len(ids)} ids are too many", hint=f"give up to {MOST_IDS}")
     if not call.memory.is_stored():
-        raise NotFoundError("memory is empty: nothing was ever stored here", hint="remember stores a text")
+        raise NotFoundError("memory is empty: nothing is stored yet", hint="remember stores a text")
     found: dict[str, Memory] = {}
     unknown = []
     for prefix in dict.fromkeys(ids):

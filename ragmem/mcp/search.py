@@ -46,7 +46,7 @@ def search(call: Call) -> Result:
     """Answer a question with an index of memories, best first; an empty answer says what was searched."""
     memory, given, moment = call.memory, call.arguments, now()
     if not memory.is_stored():
-        return Result("Memory is empty: nothing was ever stored here.", {"matches": []})
+        return Result("Memory is empty: nothing is stored yet.", {"matches": []})
     projects = call.projects()
     question = Question(
         given["query"],

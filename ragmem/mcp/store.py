@@ -14,7 +14,7 @@ from ragmem.services.ingestion.scope import project_finder
 MOST_CHARS = 100_000
 """Maximum characters of a text or record to remember; one fact has far fewer."""
 
-WAITS = "a person has to accept it before it counts: ragmem approve"
+WAITS = "a person must accept it before it takes effect: ragmem approve"
 
 _CHANGES = {
     "new": "remembered",
@@ -48,7 +48,7 @@ def remember(call: Call) -> Result:
     kept = stored.classified.memory
     whose = call.project_label(kept.scope.project)
     told = f"{_CHANGES[stored.change]}: [{kept.short_id}] {kept.kind.value}, {whose}"
-    notes = [f"stored, found by its words until it is indexed: {stored.note}"] if stored.note else []
+    notes = [f"stored, only in full text until it is indexed: {stored.note}"] if stored.note else []
     notes += [WAITS] if memory.settings.approval.enabled and stored.change != "unchanged" else []
     data = {
         "id": kept.short_id,
@@ -103,5 +103,5 @@ def _check_length(text: str) -> None:
     if len(text) > MOST_CHARS:
         raise UsageError(
             f"the text has {len(text):,} characters, at most {MOST_CHARS:,} are remembered",
-            hint="remember what matters of it; `ragmem ingest FILE` takes whole files",
+            hint="remember only the essential part; `ragmem ingest FILE` stores whole files",
         )

@@ -35,7 +35,7 @@ DATA = 200
 WINDOWS = (timedelta(days=1), timedelta(days=10), timedelta(days=100), timedelta(days=9999 * 366))
 """Spans before and after a memory in which its neighbours are searched; a span is sorted as a whole."""
 
-EMPTY = "Memory is empty: nothing was ever stored here."
+EMPTY = "Memory is empty: nothing is stored yet."
 
 
 def timeline(call: Call) -> Result:

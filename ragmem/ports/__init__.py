@@ -55,7 +55,7 @@ class Meter(Protocol):
     """Counts requests to providers; safe to use from several threads."""
 
     def admit(self, purpose: Purpose) -> None:
-        """Raise BackendError where a daily cap is reached and the purpose is background work."""
+        """Raise BackendError if a daily cap is reached and the purpose is background work."""
 
     def record(self, call: Call) -> None:
         """Count a request; never fails and never waits for another process."""
@@ -96,7 +96,7 @@ class LanguageModel(Protocol):
     ) -> str:
         """Return the completion. With a schema it is JSON text that should satisfy the schema; validate it.
 
-        The result is cut at max_tokens. Raises BackendError where the model gives no answer, or an empty one
+        The result is cut at max_tokens. Raises BackendError if the model gives no answer, or an empty one
         within max_tokens. Safe to call from several threads.
         """
 
@@ -113,7 +113,7 @@ class CompletesMany(Protocol):
         max_tokens: int = 1024,
         json_schema: Mapping[str, Any] | None = None,
     ) -> list[str]:
-        """Return the completion of each prompt, in order; raises BackendError where one fails."""
+        """Return the completion of each prompt, in order; raises BackendError if one fails."""
 
 
 @runtime_checkable
@@ -175,7 +175,7 @@ class Models(Protocol):
 
     @property
     def language_model(self) -> LanguageModel | None:
-        """The language model, or None where none is configured."""
+        """The language model, or None if none is configured."""
 
     def check(self) -> list[str]:
         """Return the problems of the models' files, one line each; loads nothing."""
@@ -204,7 +204,7 @@ class VectorBlock:
 
 
 class VectorIndex(Protocol):
-    """Vectors of chunks, per project. All reads use the model that answers questions."""
+    """Vectors of chunks, per project. All reads use the active model."""
 
     def prepare(self, records: Sequence[Record]) -> None:
         """Compute the embeddings for `put` in advance, without a lock; safe in a thread."""
@@ -217,7 +217,7 @@ class VectorIndex(Protocol):
         """
 
     def delete(self, memory_ids: Sequence[str], *, finish: Callable[[], None] | None = None) -> None:
-        """Remove everything that only these memories brought in; ignores unknown ids."""
+        """Remove everything that belongs only to these memories; ignores unknown ids."""
 
     def search(self, query: str, *, limit: int, projects: Sequence[str] | None = None) -> list[Hit]:
         """Return the nearest chunks of these projects (None: all), best first; the score is the cosine."""
@@ -228,11 +228,11 @@ class VectorIndex(Protocol):
         """Return chunk id -> cosine with the query, as `search` would score these chunks.
 
         Chunks without a vector and chunks of other projects are absent. Does not embed a query again that
-        `search` embedded just before. Raises BackendError where the embedder fails.
+        `search` embedded just before. Raises BackendError if the embedder fails.
         """
 
     def answering_model(self) -> str:
-        """Return the id of the model that answers questions; raises BackendError where it cannot load."""
+        """Return the id of the active model; raises BackendError if it cannot load."""
 
     def vector_blocks(
         self, project: str, *, memory_ids: Sequence[str] | None = None
@@ -281,7 +281,7 @@ class Graph(Protocol):
         """Return chunk -> entity -> all chunks of the project that name it.
 
         Entities that more than `most` chunks name are absent, and so are chunks of another project and
-        chunks that name nothing. Every question calls this.
+        chunks that name nothing. Every query calls this.
         """
 
     def chunks_naming(self, names: Sequence[str], *, project: str, most: int) -> Mapping[str, Sequence[str]]:
@@ -306,10 +306,10 @@ class Maintenance(Protocol):
         """Return (model id, dimensions) -> number of vectors."""
 
     def model_of_most(self) -> tuple[str, int] | None:
-        """Return the model of most vectors and its number of dimensions; None where there are no vectors."""
+        """Return the model of most vectors and its number of dimensions; None if there are no vectors."""
 
     def has_vectors_of(self, model: str) -> bool:
-        """Tell whether any vector is of this model. Every question calls this."""
+        """Tell whether any vector is of this model. Every query calls this."""
 
     def second_model(self, model: str) -> tuple[int, int]:
         """Return how many vectors this model has, and how many it needs to replace the current one."""
@@ -360,7 +360,7 @@ class NativeModes(Protocol):
 
 
 class TwoModels(Protocol):
-    """Vectors of two models, so that one can replace the other while the first answers questions.
+    """Vectors of two models, so that one can replace the other while the first is in use.
 
     `put`, `search` and all other methods use the model of `models.embedder`. A put that embedded with one
     model does not commit after a change to the other, and a delete removes the vectors of both.
@@ -370,7 +370,7 @@ class TwoModels(Protocol):
         """Make the vectors that the embedder's model lacks, in batches; yield the size of each.
 
         A yielded batch is durable. Stopping early is fine: the next call resumes. Others may put and delete
-        meanwhile. Raises BackendError where the embedder fails.
+        meanwhile. Raises BackendError if the embedder fails.
         """
 
     def change_over(self, model: str, *, finish: Callable[[], None]) -> bool:
@@ -396,11 +396,11 @@ class Store(VectorIndex, Graph, Maintenance, Protocol):
 
     @property
     def two_models(self) -> TwoModels | None:
-        """How to replace the embedding model step by step; None where the store holds one model only."""
+        """How to replace the embedding model step by step; None if the store holds only one model."""
 
     def reader(self) -> "Callable[[Any], Store] | None":
         """Return a picklable function that opens this store for reading, given the database of a process.
 
-        The store it opens needs no model. None where only this process can read the store. Raises
+        The store it opens needs no model. None if only this process can read the store. Raises
         BackendError where the model that answers cannot load.
         """

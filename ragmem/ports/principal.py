@@ -1,4 +1,4 @@
-"""Who acts: the member of a team on whose behalf this thread or task reads and writes."""
+"""The principal: the team member on whose behalf this thread or task reads and writes."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -46,14 +46,14 @@ requested_audience: ContextVar[Audience | None] = ContextVar("ragmem.audience", 
 
 
 def confined_member() -> Principal | None:
-    """Return the member that acts and may not see everything; None for an admin, and for the owner."""
+    """Return the acting member if it may not see everything; None for an admin, and for the owner."""
     principal = current_principal.get()
     return None if principal is None or principal.role == "admin" else principal
 
 
 @contextmanager
 def for_audience(audience: Audience | None) -> Iterator[None]:
-    """Let what the block stores have this audience."""
+    """Store the memories of the block with this audience."""
     token = requested_audience.set(audience)
     try:
         yield
@@ -62,7 +62,7 @@ def for_audience(audience: Audience | None) -> Iterator[None]:
 
 
 def owner_of(project: str) -> str:
-    """Return the member to whom alone a new memory of a project belongs; "" if it is no member's alone."""
+    """Return the member who owns a new memory of a project; "" if it is not personal."""
     principal = current_principal.get()
     personal = requested_audience.get() == "personal" or project in NO_PROJECTS
     return principal.member if principal is not None and personal else ""
@@ -70,7 +70,7 @@ def owner_of(project: str) -> str:
 
 @contextmanager
 def acting_as(principal: Principal | None) -> Iterator[None]:
-    """Let the block act for a member, and give the former principal back at its end, also after an error."""
+    """Act for a member in the block; restore the former principal at its end, also after an error."""
     token = current_principal.set(principal)
     try:
         yield

@@ -20,18 +20,18 @@ from ragmem.server.security.guard import LOGIN_PATHS, OPEN_PATHS, SAFE_METHODS
 from ragmem.server.v1.memory_models import EXAMPLES
 
 TAGS = {
-    "questions": "Ask the memory, with all filters of `ragmem query` and explained scores.",
-    "memories": "Memories one by one: list, look, store, rate, pin, forget.",
+    "questions": "Query memories, with all filters of `ragmem query` and explained scores.",
+    "memories": "Single memories: list, get, store, rate, pin, forget.",
     "graph": "The entities in memories, and their relations.",
-    "lifecycle": "The lifecycle of memories: states, decay, what gc archives next and why, the archive.",
-    "sharing": "What members of a team have shared over git: review, mute, conflicts.",
-    "gc": "Merge connected memories, archive isolated and empty ones; plan, apply, undo.",
-    "overview": "The memory as a whole: counts, sources, time, health, what assistants were given.",
+    "lifecycle": "The lifecycle of memories: states, decay, the next candidates of gc and why, the archive.",
+    "sharing": "Memories shared by team members over git: review, mute, conflicts.",
+    "gc": "Runs of gc: plan, apply, undo.",
+    "overview": "Overview: counts, sources, time, health, injections.",
     "query": "Questions, in the format of LightRAG's server.",
     "documents": "Texts and files, in the format of LightRAG's server.",
-    "server": "Whether the server is up, and how to log in.",
-    "session": "The cookie of a browser: log in, look, log out.",
-    "agents": "Agents that work at the same time: heartbeats, messages, signals, events.",
+    "server": "Server status and login.",
+    "session": "Browser sessions: log in, check, log out.",
+    "agents": "Concurrent agents: heartbeats, messages, signals, events.",
     "ollama": "A chat over the memory, in the format of Ollama.",
     "models": "The models, in the format of OpenAI's API.",
 }
@@ -47,7 +47,7 @@ SECURITY = {
         "type": "apiKey",
         "in": "header",
         "name": "X-API-Key",
-        "description": "The same token in a header of its own.",
+        "description": "The same token in a separate header.",
     },
     "cookie": {
         "type": "apiKey",

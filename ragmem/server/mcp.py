@@ -91,7 +91,7 @@ class Mcp:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._requested.wait(), START_DELAY_S)
             managers = {} if self._end.is_set() else await self._workers.run(self._build)
-            self._missing = ("the server ends", "try again when it is back")
+            self._missing = ("the server is shutting down", "try again when it is back")
             async with AsyncExitStack() as stack:
                 for manager in managers.values():
                     await stack.enter_async_context(manager.run())
@@ -120,7 +120,7 @@ class Mcp:
             refusal = {"detail": f'there is no profile "{wanted[:40]}"', "hint": "default or full"}
             await JSONResponse(refusal, status_code=422)(scope, receive, send)
         elif not self._is_own_session(scope):
-            refusal = {"detail": "there is no such session", "hint": "begin another: initialize"}
+            refusal = {"detail": "there is no such session", "hint": "start another: initialize"}
             await JSONResponse(refusal, status_code=404)(scope, receive, send)
         elif manager := self._managers.get(wanted):
             await manager.handle_request(scope, receive, self._noting(scope, send))
@@ -204,7 +204,7 @@ class Mcp:
             result = operations.failure(
                 ForbiddenError(
                     f"{tool.name} needs the role writer; {principal.member} is {principal.role}",
-                    hint="an admin of the server gives roles: ragmem serve members",
+                    hint="an admin of the server assigns roles: ragmem serve members",
                 )
             )
             self._record(context, tool.name, result)

@@ -47,12 +47,12 @@ itself a table has none. An empty variable counts as unset.
 """
 
 _MEANINGS = {
-    "weights.semantic": "how much the relevance of a match decides, beside its recency (docs/query.md)",
-    "weights.recency": "how much its recency decides; only the proportion of the two counts",
-    "min_score_threshold": "a match that scores below this is not shown",
-    "bound": "most of its score that an old match may lose to a new one, at the shipped weights",
+    "weights.semantic": "weight of the relevance of a match (docs/query.md)",
+    "weights.recency": "weight of its recency; only the ratio of the two matters",
+    "min_score_threshold": "matches with a lower score are not shown",
+    "bound": "maximum share of the score that an old match may lose, with the default weights",
     "fresh_share": "share of the recency that halves every `fresh_days`; the rest halves by the kind",
-    "fresh_days": "days after which that share is one half",
+    "fresh_days": "half-life of that share in days",
 }
 
 
@@ -100,10 +100,10 @@ def _former() -> Iterator[str]:
 def _sources() -> Iterator[str]:
     yield f"## {SOURCES_FILE}"
     yield ""
-    yield "Laid over the shipped file key by key: `[sources.skills]` with `enabled = false` turns one source"
-    yield "off, a table with a new name adds one. `ragmem seed --sources FILE` reads that file alone."
+    yield "Your file overrides the shipped file key by key: `[sources.skills]` with `enabled = false` turns"
+    yield "one source off, a new table adds one. `ragmem seed --sources FILE` uses only that file."
     yield "The list `exclude` above all tables (.gitignore syntax) is added to the shipped one; `!pattern`"
-    yield "takes something back."
+    yield "removes an exclusion."
     yield ""
     yield "| key of [sources.NAME] | type | default | meaning |"
     yield "| --- | --- | --- | --- |"
@@ -118,13 +118,13 @@ def _sources() -> Iterator[str]:
 def _decay() -> Iterator[str]:
     yield f"## {DECAY_FILE}"
     yield ""
-    yield "Laid over the shipped file key by key. [lifecycle.md](lifecycle.md#age) draws what the numbers do."
+    yield "Your file overrides the shipped file key by key. [lifecycle.md](lifecycle.md#age) has plots."
     yield ""
     yield "| key | default | meaning |"
     yield "| --- | --- | --- |"
     for name, value in _flat(json.loads(find_default(DECAY_FILE).read_text(encoding="utf-8"))):
         kind = name.removeprefix("half_lives_days.")
-        meaning = _MEANINGS.get(name) or f"days after which the recency of the kind {kind} is one half"
+        meaning = _MEANINGS.get(name) or f"half-life in days of the recency of the kind {kind}"
         yield f"| `{name}` | `{value}` | {meaning} |"
     yield ""
 
@@ -132,16 +132,16 @@ def _decay() -> Iterator[str]:
 def _project() -> Iterator[str]:
     yield f"## {PROJECT_FILE}"
     yield ""
-    yield "A repository is text that others wrote, so its file may set only what cannot harm, for the files"
-    yield f"below it; of each list the first {MAX_ITEMS} entries count. Anything else in it is a warning,"
-    yield "and is not applied. The nearest file counts, from the current folder up to the root of its git"
+    yield "A repository is untrusted, so its file may set only harmless keys, for the files"
+    yield f"below it; only the first {MAX_ITEMS} entries of each list count. Anything else is a warning,"
+    yield "and is ignored. The nearest file applies, from the current folder up to the root of its git"
     yield "repository."
     yield ""
     yield "| key | type | meaning |"
     yield "| --- | --- | --- |"
     meanings = {
-        "exclude": "what to leave out, in .gitignore syntax",
-        "tags": "put on each memory that is read below",
+        "exclude": "exclusions in .gitignore syntax",
+        "tags": "tags for each memory of the files below",
     }
     for name, (default, rule) in allowed_in_project().items():
         yield f"| `{name}` | {_type(default, rule)} | {meanings.get(name) or _cell(rule.about)} |"

@@ -20,35 +20,36 @@ class Variable:
 
 VARIABLES = (
     Variable(
-        (HOME_VARIABLE,), "one folder for everything: `config`, `data`, `state` and `cache` lie below it"
+        (HOME_VARIABLE,),
+        "one folder for everything, with the subfolders `config`, `data`, `state` and `cache`",
     ),
     Variable(
         (OFFLINE,),
-        "with `1` every connection to another machine is refused, as with `--offline`",
+        "`1` refuses all connections to other machines, like `--offline`",
         "models.md",
     ),
-    Variable((HOOKS,), "with `off` every hook ends at once, having done nothing", "hooks.md"),
-    Variable((WARM,), "with `off` no process that stays is started or asked", "serve.md"),
+    Variable((HOOKS,), "`off` makes every hook exit immediately without doing anything", "hooks.md"),
+    Variable((WARM,), "`off` neither starts nor uses the warm process", "serve.md"),
     Variable(
         (SESSION_VARIABLE,),
-        "the session that a command runs in, as `--session`; assistants set it, people need not",
+        "the session that a command runs in, like `--session`; assistants set it",
     ),
     Variable(
         ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"),
-        f"the four folders, where {HOME_VARIABLE} is not set; `ragmem` is added to each, on macOS too",
+        f"the four foldersif {HOME_VARIABLE} is not set; `ragmem` is appended to each, also on macOS",
     ),
     Variable(
         ("CLAUDE_CONFIG_DIR", "CODEX_HOME"),
-        "where these assistants keep what is read, if not in the usual folders",
+        "folders of these assistants, if not the default ones",
     ),
-    Variable(("NO_COLOR", "FORCE_COLOR"), "never, or always, write in colour"),
+    Variable(("NO_COLOR", "FORCE_COLOR"), "disable or force colours"),
     Variable(
         ("HF_HOME", "HF_HUB_CACHE", "HF_ENDPOINT", "HF_TOKEN"),
-        "the cache in which models are looked for; for `ragmem models pull`, another server and a token",
+        "the cache to search for models; for `ragmem models pull`, another hub and a token",
     ),
     Variable(
         ("GITHUB_STEP_SUMMARY", "GITHUB_WORKSPACE"),
-        "where `ragmem seed --expect FILE --github` writes, and from where paths count",
+        "where `ragmem seed --expect FILE --github` writes, and the base of its paths",
         "ci.md",
     ),
 )

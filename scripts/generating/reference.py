@@ -14,7 +14,7 @@ CONTRACT = """\
 - `--json` writes one document with a `schema` number; fields are added, never changed, without a new number.
   Moments are RFC 3339 in UTC.
 - Text is the same on a terminal and in a pipe. Colours need a terminal or `FORCE_COLOR`; `NO_COLOR` and
-  `TERM=dumb` turn them off, and nothing is told by colour alone.
+  `TERM=dumb` turn them off, and colour never carries meaning alone.
 - What writes takes `--dry-run`, the same plan, not carried out; a command that sets a single mark has none.
 - `ragmem hook EVENT` always exits 0 within its deadline, and writes JSON for the assistant or nothing
   (docs/hooks.md).

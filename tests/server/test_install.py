@@ -127,7 +127,7 @@ def test_a_link_is_not_followed(tmp_path):
 
 
 def test_a_path_that_no_unit_can_hold_is_refused(tmp_path):
-    with pytest.raises(UsageError, match="cannot be written into a unit"):
+    with pytest.raises(UsageError, match="cannot be written to a unit file"):
         unit(tmp_path, home="/home/two\nlines")
 
 

@@ -114,7 +114,7 @@ def test_a_search_explains_its_scores_and_the_address_keeps_it(inside):
     page.keyboard.press("Enter")
     panel = page.get_by_role("complementary", name="Memory")
     panel.get_by_text("the volume was never resized").wait_for()
-    panel.get_by_text("Where it stands").wait_for()
+    panel.get_by_text("Position").wait_for()
     page.reload()
     panel.get_by_text("the volume was never resized").wait_for()
     assert page.get_by_label("Search the memory").input_value().startswith("why did we move")
@@ -124,7 +124,7 @@ def test_a_search_explains_its_scores_and_the_address_keeps_it(inside):
     panel.get_by_text("the volume was never resized").wait_for()
 
     panel.get_by_role("button", name="Useful", exact=True).click()
-    page.get_by_text("Noted: this was useful").wait_for()
+    page.get_by_text("Rated: useful").wait_for()
     panel.get_by_role("button", name="Pin").click()
     panel.get_by_role("button", name="Pinned").wait_for()
 
@@ -147,7 +147,7 @@ def test_a_node_of_the_graph_opens_with_its_neighbours_and_memories(inside):
     panel.get_by_role("heading", name=place["label"]).wait_for()
     assert panel.locator(".link-list li").count() > 0
     panel.locator(".told-list a").first.click()
-    page.get_by_role("complementary", name="Memory").get_by_text("Where it stands").wait_for()
+    page.get_by_role("complementary", name="Memory").get_by_text("Position").wait_for()
 
     shown = page.locator(".legend button").first
     before = page.locator(".graph-told").inner_text()
@@ -179,7 +179,7 @@ def test_what_is_forgotten_lies_in_the_archive_and_can_be_restored(inside):
 def test_a_message_between_agents_appears_by_itself_and_one_can_be_sent(inside):
     page = inside.page
     page.keyboard.press("5")
-    page.get_by_text("No agent has checked in").wait_for()
+    page.get_by_text("No agents yet").wait_for()
     page.locator(".wire.live").wait_for()
     inside.post("/heartbeat", agent_id="builder", status="working", current_task="build <b>main</b>")
     page.locator(".agent", has_text="build <b>main</b>").wait_for()
@@ -211,8 +211,8 @@ def test_a_search_is_limited_to_a_span_of_time(inside):
     page.get_by_label("Before this day").fill("2010-01-01")
     titles.nth(1).wait_for(state="detached")
     assert titles.all_inner_texts() == ["Lamp of 2003"]
-    page.get_by_label("From this day on").fill("2004-01-01")
-    page.get_by_text("Nothing answers that").wait_for()
+    page.get_by_label("Since this day").fill("2004-01-01")
+    page.get_by_text("No results").wait_for()
     page.get_by_role("button", name="Search without filters").click()
     titles.nth(1).wait_for()
 
@@ -238,8 +238,8 @@ def test_a_plan_of_gc_waits_for_its_turn(inside):
 
     page.route("**/v1/memory/gc/plan", answer)
     page.keyboard.press("4")
-    page.get_by_role("heading", name="What the next gc does").wait_for()
-    page.locator(".card", has_text="What the next gc does").locator(".skeleton").wait_for(state="detached")
+    page.get_by_role("heading", name="Plan of the next gc").wait_for()
+    page.locator(".card", has_text="Plan of the next gc").locator(".skeleton").wait_for(state="detached")
     assert page.get_by_text("plan still runs").count() == 0
     assert len(asked) == 2
     (told,) = inside.told
@@ -295,7 +295,7 @@ def test_every_view_is_reached_and_left_by_keys_alone(inside):
     page.keyboard.press("Escape")
     page.get_by_role("dialog", name="Keys").wait_for(state="detached")
     page.keyboard.press("2")
-    page.get_by_label("Find a name in the graph").wait_for()
+    page.get_by_label("Find an entity in the graph").wait_for()
     page.keyboard.press("/")
     page.keyboard.type("postgres")
     page.locator("#found-names").get_by_role("option").first.wait_for()
@@ -318,7 +318,7 @@ def test_what_is_typed_right_after_the_slash_goes_into_the_box(inside):
     assert page.evaluate(slash) == "search"
     page.keyboard.press("Escape")
     page.keyboard.press("2")
-    page.get_by_label("Find a name in the graph").wait_for()
+    page.get_by_label("Find an entity in the graph").wait_for()
     assert page.evaluate(slash) == "find"
 
 
@@ -410,7 +410,7 @@ def test_what_was_not_read_stands_beside_the_sources_with_its_command(inside):
     inside.go("#/health")
     card = inside.page.locator(".card", has=inside.page.get_by_role("heading", name="Not read"))
     row = card.get_by_role("listitem").filter(has_text="documents")
-    row.get_by_text("its source is turned off").wait_for()
+    row.get_by_text("its source is off by default").wait_for()
     assert row.get_by_text("ragmem seed --source documents").is_visible()
     assert row.get_by_text("~/Documents/tide.pdf").is_visible()
 
@@ -472,5 +472,5 @@ def test_what_others_have_shared_is_reviewed_and_told_with_its_author_as_text(br
 
 def test_the_panel_of_what_is_shared_is_hidden_where_nobody_shares(inside):
     inside.page.keyboard.press("4")
-    inside.page.get_by_role("heading", name="What the next gc does").wait_for()
+    inside.page.get_by_role("heading", name="Plan of the next gc").wait_for()
     assert inside.page.locator(".card.shared").count() == 0

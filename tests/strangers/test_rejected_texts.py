@@ -328,7 +328,7 @@ def test_a_write_that_is_kept_but_not_synced_is_not_told_to_be_lost(place, monke
         raise OSError(errno.EIO, "Input/output error")
 
     monkeypatch.setattr(inbox, "sync", failing)
-    with pytest.raises(StorageError, match="the text is kept there"):
+    with pytest.raises(StorageError, match="the text is there"):
         put(place.ragmem / "data", text("glacier"), folder=place.home, at_ns=1_700_000_000_000_000_000)
     monkeypatch.undo()
     with place.opened() as memory:

@@ -107,7 +107,7 @@ function Actions({
   const path = `/v1/memory/memories/${memory.full_id}`;
   const rate = (verdict: "good" | "bad"): void => {
     post(`${path}/feedback`, { verdict }).then(() => {
-      say(verdict === "good" ? "Noted: this was useful" : "Noted: this was not useful");
+      say(verdict === "good" ? "Rated: useful" : "Rated: not useful");
       onChanged();
     }, sayProblem);
   };
@@ -121,7 +121,7 @@ function Actions({
   const forget = (): void => {
     setAsking(false);
     post<{ run: string }>("/v1/memory/forget", { ids: [memory.full_id], confirm: true }).then(({ run }) => {
-      say("Forgotten: it lies in the archive", () => {
+      say("Forgotten: it is archived", () => {
         post("/v1/memory/gc/undo", { run, confirm: true }).then(() => {
           say("It is back");
           onChanged();
@@ -232,7 +232,7 @@ function Standing({ memory }: { memory: MemoryDetail }): JSX.Element {
   const { life } = memory;
   return (
     <section>
-      <h3>Where it stands</h3>
+      <h3>Position</h3>
       <div class="standing">
         <div>
           <p class="standing-life">
@@ -243,7 +243,7 @@ function Standing({ memory }: { memory: MemoryDetail }): JSX.Element {
         </div>
         <DecaySpark kind={memory.kind} at={memory.event_time} />
         <dl class="figures">
-          <div title="memories that it is connected with">
+          <div title="connected memories">
             <dt>connections</dt>
             <dd>{life.connections}</dd>
           </div>
@@ -251,11 +251,11 @@ function Standing({ memory }: { memory: MemoryDetail }): JSX.Element {
             <dt>recalls</dt>
             <dd>{life.sessions}</dd>
           </div>
-          <div title="memories of its project that are newer">
+          <div title="newer memories of its project">
             <dt>newer ones</dt>
             <dd>{life.age}</dd>
           </div>
-          <div title="useful less not useful">
+          <div title="useful minus not useful ratings">
             <dt>feedback</dt>
             <dd>{life.feedback > 0 ? `+${life.feedback}` : life.feedback}</dd>
           </div>

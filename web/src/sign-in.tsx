@@ -32,7 +32,7 @@ export function SignIn({ problem: before, onIn }: { problem: Problem | null; onI
       >
         <Mark />
         <h1>ragmem</h1>
-        <p class="quiet">What your coding assistants remember.</p>
+        <p class="quiet">The memory of your coding assistants.</p>
         <label class="field">
           <span>Token</span>
           <input

@@ -8,10 +8,14 @@
 - connection: a link between two memories.
 - hit: a chunk that a store found, with its rank and score. match: a memory after ranking.
 - kind: the subject of the text; it decides the half-life. category: the type of knowledge.
-- tier: the value of the signal (ingest, summarize, discard). state: the progress of indexing.
+- tier: the class that the signal classifier assigns (ingest, summarize, discard). state: the progress of
+  indexing.
 - scope: the owner of a memory: a project (and perhaps a spec in it), or the user.
 - typed record: a memory of one of the types in record_types.py, whose fields are kept as data.
 - plan: the changes that an operation would make, item by item.
+- home: the ragmem home, the four folders (config, data, state, cache) that RAGMEM_HOME moves.
+- ingest: store a text; the inbox holds buffered texts and events until they are ingested.
+- inject: add memories to an assistant's session; each is logged as an injection.
 """
 
 import base64
@@ -266,7 +270,7 @@ class Match:
 
     `also` are its other matching chunks, best first; `elsewhere` are memories of other projects with the same
     text. `replaced` are the memories that it supersedes; `superseded` is set if it is superseded itself,
-    which only a question about the past finds. `outdated` is its mark if it perhaps no longer holds.
+    which only a question about the past finds. `outdated` is its mark if it is perhaps outdated.
     `unmerged` is the branch on which it was made, if that is not merged into what is checked out. `approval`
     is "proposed" or "rejected" while no person has accepted it. `neighbour` is the id of the memory before or
     after it in the same session by which it was found, if that one is more relevant.

@@ -117,7 +117,7 @@ class _MemberReader:
 
 def _archive_error(path: Path, problem: str) -> SourceError:
     return SourceError(
-        f'cannot import "{show(path)}": the archive is damaged: {problem.lower() or "it breaks off"}',
+        f'cannot import "{show(path)}": the archive is damaged: {problem.lower() or "it is truncated"}',
         hint="download the export again",
     )
 

@@ -43,7 +43,7 @@ def items_of(file: BinaryIO, name: str, *, keys: Collection[str] = ()) -> Iterat
         yield from splitter.split(block)
         block = file.read(BLOCK)
     if splitter.depth:
-        raise BrokenJSONError(f'cannot import "{name}": it breaks off', hint="export it anew")
+        raise BrokenJSONError(f'cannot import "{name}": it is truncated', hint="export it again")
 
 
 class _Splitter:

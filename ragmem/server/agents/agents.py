@@ -102,14 +102,18 @@ THREADS = 2
 AT_A_TIME = 100
 """Messages or events that a stream reads at once, which bounds the memory of a slow listener."""
 
-_Id = Annotated[str, Query(pattern=ID_PATTERN, description="An agent that has checked in.")]
+_Id = Annotated[str, Query(pattern=ID_PATTERN, description="A registered agent.")]
 _After = Annotated[int | None, Query(ge=0, le=MOST_NUMBER)]
 _LastEventId = Annotated[
-    str, Header(pattern="^[0-9]{0,18}$", description="What a browser sends when it connects again.")
+    str, Header(pattern="^[0-9]{0,18}$", description="Sent by a browser when it reconnects.")
 ]
 _Seconds = Annotated[
     float,
-    Query(ge=0, le=_LONGEST_STREAM_S, description="End the stream after so many seconds; 0: when you leave."),
+    Query(
+        ge=0,
+        le=_LONGEST_STREAM_S,
+        description="End the stream after this many seconds; 0: when the client disconnects.",
+    ),
 ]
 
 _WITH_UNKNOWN = EVERYWHERE | failure_responses(404)

@@ -64,7 +64,7 @@ class AgentBroker:
 
     @property
     def is_ending(self) -> bool:
-        """Whether the server ends; listeners then have to stop."""
+        """Whether the server is shutting down; listeners then have to stop."""
         return self._ended.is_set()
 
     def listens(self, agent: str) -> bool:

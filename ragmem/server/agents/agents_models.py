@@ -25,13 +25,15 @@ class HeartbeatRequest(BaseModel):
     """A heartbeat of an agent, and what it does; omitted fields stay unchanged."""
 
     agent_id: AgentId
-    config_name: _Short | None = Field(default=None, description="Its role, or what it was started with.")
-    project_path: _Short | None = Field(default=None, description="Where it works; never opened.")
+    config_name: _Short | None = Field(default=None, description="Its role or configuration.")
+    project_path: _Short | None = Field(default=None, description="Its working folder; never opened.")
     status: str | None = Field(
         default=None,
         max_length=MOST_STATUS,
-        description="Any word. `starting` begins a new life of the id, `stopped` ends it; then earlier stop"
-        " and pause signals are void.",
+        description=(
+            "Any word. `starting` resets the agent, `stopped` ends it; both discard earlier stop and pause "
+            "signals."
+        ),
     )
     current_task: _Short | None = None
     host: _Short | None = None
@@ -45,7 +47,7 @@ class HeartbeatResponse(BaseModel):
     timestamp: datetime
     should_stop: bool
     stop_reason: str | None = Field(default=None, description="Only if it should stop.")
-    paused: bool = Field(description="It should do nothing until it is told to resume.")
+    paused: bool = Field(description="It should pause until it is resumed.")
     pause_reason: str | None = Field(default=None, description="Only if it should pause.")
     has_messages: bool
     message_count: int | None = Field(
@@ -94,9 +96,9 @@ class SignalRequest(BaseModel):
         default="",
         validation_alias=AliasChoices("from", "from_agent_id"),
         max_length=128,
-        description="The agent that sends it, if one does.",
+        description="The sending agent, if any.",
     )
-    reason: _Short = Field(default="", description="Of a signal: why.")
+    reason: _Short = Field(default="", description="The reason of a signal.")
     text: str = Field(
         default="",
         max_length=MOST_TEXT,
@@ -112,7 +114,7 @@ class SignalRequest(BaseModel):
         default="",
         max_length=MOST_KEY,
         validation_alias=AliasChoices("key", "idempotency_key"),
-        description="Chosen by the sender, such as a UUID: a repeated request with it is stored once.",
+        description="Chosen by the sender, such as a UUID: repeated requests with it are stored once.",
     )
 
 
@@ -157,11 +159,11 @@ class MessageShape(BaseModel):
 
     model_config = ConfigDict(populate_by_name=True)
 
-    id: int = Field(description="Grows with time; for acknowledgement, and as `after`.")
+    id: int = Field(description="Increasing number, for acknowledgement and `after`.")
     to: str
     sender: str = Field(serialization_alias="from", description="Empty: not an agent.")
     type: Literal["stop", "pause", "resume", "message"]
-    text: str = Field(description="Of a signal: the reason.")
+    text: str = Field(description="The reason of a signal.")
     data: dict[str, Any]
     created: datetime
 
@@ -196,9 +198,9 @@ class AcknowledgeResponse(BaseModel):
     """The result for each number. A second acknowledgement has no effect."""
 
     acknowledged: list[int]
-    already: list[int] = Field(description="Acknowledged before, or made void by a later signal.")
+    already: list[int] = Field(description="Acknowledged before, or replaced by a later signal.")
     unknown: list[int] = Field(description="Never sent to this agent, or deleted.")
-    message_count: int = Field(description="The number of messages that still wait.")
+    message_count: int = Field(description="The number of messages that are still waiting.")
 
 
 class AgentShape(BaseModel):
@@ -234,8 +236,8 @@ class AgentsResponse(BaseModel):
 class EventRequest(BaseModel):
     """An event for all listeners."""
 
-    type: str = Field(pattern="^[a-z][a-z0-9_.-]{0,63}$", description="Not one that ragmem writes itself.")
-    agent_id: str = Field(default="", max_length=128, description="The agent that it is about, if any.")
+    type: str = Field(pattern="^[a-z][a-z0-9_.-]{0,63}$", description="Not a type that ragmem writes itself.")
+    agent_id: str = Field(default="", max_length=128, description="The agent that it concerns, if any.")
     data: dict[str, Any] = Field(default_factory=dict, description="Any JSON object, up to 65,536 bytes.")
 
 
@@ -276,8 +278,10 @@ class WaitQuery(BaseModel):
     )
     after: Number | None = Field(
         default=None,
-        description="A cursor; else the last event that the agent got, or without an agent from now on.",
+        description=(
+            "A cursor; default: the last event that the agent received, or without an agent the current end."
+        ),
     )
-    agent_id: str = Field(default="", max_length=128, description="The agent that asks, if any.")
+    agent_id: str = Field(default="", max_length=128, description="The requesting agent, if any.")
     wait: float = Field(default=0, ge=0, le=LONGEST_WAIT_S, description="Seconds.")
     limit: int = Field(default=100, ge=1, le=1_000)

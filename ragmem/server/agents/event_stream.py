@@ -1,4 +1,4 @@
-"""Server-sent events; the stream ends when the client leaves or is too slow, or when the server ends."""
+"""Server-sent events; the stream ends when the client leaves or is too slow, or when the server stops."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -52,12 +52,12 @@ class Activity:
             self._last = self._clock()
 
     def end(self) -> None:
-        """Report no more idle time, because the server ends."""
+        """Report no more idle time, because the server stops."""
         with self._guard:
             self._ending = True
 
     def idle_seconds(self) -> float:
-        """Return the seconds since the last request; 0 while one is open, and when the server ends."""
+        """Return the seconds since the last request; 0 while one is open, and when the server stops."""
         with self._guard:
             return 0.0 if self._running or self._ending else self._clock() - self._last
 

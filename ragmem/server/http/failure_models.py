@@ -11,7 +11,7 @@ class Failure(BaseModel):
     model_config = ConfigDict(extra="allow")
 
     detail: str = Field(description="One line that quotes what was sent.")
-    hint: str = Field(default="", description="What to do next; may be empty.")
+    hint: str = Field(default="", description="The next step; may be empty.")
 
 
 class Problem(BaseModel):
@@ -34,15 +34,18 @@ _FAILURE, _INVALID = (f"#/components/schemas/{model.__name__}" for model in (Fai
 _WHY = {
     400: "The request cannot be carried out.",
     401: "The token is missing or wrong.",
-    403: "It comes from another web page, names another machine, or needs a role that the member lacks.",
+    403: (
+        "The request comes from another web page, has another host name, or needs a role that the member "
+        "lacks."
+    ),
     404: "The named resource does not exist.",
     409: "A conflict: another job runs, or the name has another text.",
     413: "The body is too large.",
-    415: "The body is of another type than the description says.",
+    415: "The content type of the body is not supported.",
     429: "Too many requests; `Retry-After` says when to retry.",
     500: "A bug in ragmem, or a damaged store.",
     503: "A model is unavailable, or another process writes; `Retry-After` says when to retry.",
-    507: "Nothing can be written: the disk is full, or the folder read-only.",
+    507: "Nothing can be written: the disk is full, or the folder is read-only.",
 }
 
 
@@ -53,7 +56,7 @@ def failure_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """
     return {
         status: {
-            "description": _WHY.get(status, "The request is not as the description says."),
+            "description": _WHY.get(status, "The request does not match the description."),
             "content": {"application/json": {"schema": {"$ref": _INVALID if status == 422 else _FAILURE}}},
         }
         for status in statuses

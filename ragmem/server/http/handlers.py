@@ -140,8 +140,8 @@ def _refuse_other(memory: Ragmem, draft: Draft) -> None:
     before = memory.catalog.memories.states([new.id]).get(new.id)
     if before is not None and before.content_hash != new.content_hash:
         raise ConflictError(
-            f'"{new.uri}" is there with another text: {new.id}',
-            hint="delete that one first (DELETE /documents/delete_document), or send another name",
+            f'"{new.uri}" already has another text: {new.id}',
+            hint="delete it first (DELETE /documents/delete_document), or use another name",
         )
 
 

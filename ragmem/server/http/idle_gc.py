@@ -16,7 +16,7 @@ EVERY = timedelta(hours=4)
 BUDGET_S = 120.0
 """Maximum seconds of a run; the next run does the rest."""
 
-UNDONE = "its latest run was undone; it does once `ragmem gc` was run again"
+UNDONE = "its latest run was undone; run `ragmem gc` to resume"
 """The reason not to run after the user undid the latest run."""
 
 LONGEST_LOOK, SHORTEST_LOOK = 30.0, 0.05
@@ -74,7 +74,7 @@ def run_gc(memory: Ragmem, activity: Activity, warn: Callable[[str], None]) -> N
         done = memory.gc.run_idle(budget_s=BUDGET_S, progress=IdleProgress(activity))
         refused = UNDONE if done is None else done.refused
         if refused:
-            warn(f"gc does not run by itself: {refused}")
+            warn(f"idle gc does not run: {refused}")
         if done is None or done.finished:
             # Memories that could not be compared now may be comparable next time, without a change.
             left = _state_of(memory) if done is None or not done.uncompared else ""

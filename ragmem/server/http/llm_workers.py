@@ -48,7 +48,7 @@ class LlmWorkers:
 
         The iterator is closed once the caller stops, and counts as active until then: a model ends only
         between two parts. Raises LimitReachedError if too many answers wait, and BackendError when the server
-        ends.
+        stops.
         """
         results: asyncio.Queue[Any] = asyncio.Queue()
         over = threading.Event()
@@ -84,7 +84,7 @@ class LlmWorkers:
     async def _enter(self) -> None:
         if self._active >= self._most:
             raise LimitReachedError(
-                f"{self._active} answers run or wait already", hint="ask again in a while"
+                f"{self._active} answers are running or waiting already", hint="try again later"
             )
         self._active += 1
         try:
@@ -99,7 +99,7 @@ class LlmWorkers:
 
 
 def _shutdown_error() -> BackendError:
-    return BackendError("the server is ending", hint="ask again when it is back")
+    return BackendError("the server is shutting down", hint="try again when it is back")
 
 
 def _make(

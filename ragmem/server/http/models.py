@@ -60,8 +60,10 @@ class QueryRequest(BaseModel):
     )
     route: RouteName = Field(
         default="auto",
-        description="Ours, for the mode `ragmem`: the sort of answer; `auto` prefers one by the question's "
-        "form, a name excludes the others.",
+        description=(
+            "Extension for the mode `ragmem`: the type of answer; `auto` prefers one by the form of the "
+            "question, a name excludes the others."
+        ),
     )
     only_need_context: bool | None = Field(
         default=None, description="Return the context, even if a language model could answer."
@@ -74,7 +76,9 @@ class QueryRequest(BaseModel):
     chunk_top_k: _Count = Field(default=None, description="Maximum chunks; else `top_k`, else [query] limit.")
     max_entity_tokens: _Tokens = None
     max_relation_tokens: _Tokens = None
-    max_total_tokens: _Tokens = Field(default=None, description="Tokens of the context; one is 4 characters.")
+    max_total_tokens: _Tokens = Field(
+        default=None, description="Size of the context in tokens of 4 characters."
+    )
     hl_keywords: list[_Keyword] = Field(default_factory=list, max_length=100)
     ll_keywords: list[_Keyword] = Field(default_factory=list, max_length=100)
     conversation_history: list[Message] | None = Field(
@@ -88,27 +92,29 @@ class QueryRequest(BaseModel):
     )
     include_references: bool | None = Field(default=True)
     include_chunk_content: bool | None = Field(
-        default=False, description="Texts of the chunks in references."
+        default=False, description="Include the texts of the chunks in references."
     )
     include_progress: bool | None = Field(
         default=False,
-        description="Of /query/stream: lines about the progress and the response time.",
+        description="For /query/stream: add lines with progress and response time.",
     )
     stream: bool | None = Field(
-        default=None, description="Of /query/stream: false for the full response in one line."
+        default=None, description="For /query/stream: false returns the full response in one line."
     )
     projects: list[Label] | None = Field(
-        default=None, max_length=100, description="Ours: only these projects (name, id, or `user`); else all."
+        default=None,
+        max_length=100,
+        description="Extension: only these projects (name, id, or `user`); default: all.",
     )
     history: bool = Field(
-        default=False, description="Ours: show superseded memories as well, and their successors."
+        default=False, description="Extension: also show superseded memories, and their successors."
     )
-    all_tiers: bool = Field(
-        default=False, description="Ours: search the discarded texts as well, even if others answer."
-    )
+    all_tiers: bool = Field(default=False, description="Extension: always search discarded texts too.")
     session: Label = Field(
         default="",
-        description="Ours: the assistant's session; matches of the mode `ragmem` count as recalled by it.",
+        description=(
+            "Extension: the assistant's session; matches of the mode `ragmem` count as recalled by it."
+        ),
     )
 
     @property
@@ -145,12 +151,15 @@ class ContextRequest(BaseModel):
     prompt: Text = Field(
         default="",
         max_length=MAX_PROMPT,
-        description="The latest prompt; without a session, the task. Empty: the session begins.",
+        description="The latest prompt; without a session, the task. Empty at the start of a session.",
     )
     event: Literal["", "start", "prompt", "research", "file", "command", "failure", "subagent"] = Field(
         default="",
-        description="The event of the session; by default `prompt` if there is one, else `start`. Of `file`"
-        " the prompt is its path, of `command` its line, of `failure` the output, of `subagent` its task.",
+        description=(
+            "The event of the session; by default `prompt` if there is one, else `start`. For `file` the "
+            "prompt is the path, for `command` the command line, for `failure` the output, for `subagent` "
+            "the task."
+        ),
     )
     agent: Label = Field(
         default="",
@@ -158,17 +167,20 @@ class ContextRequest(BaseModel):
         description="An agent within the session, with its own injections.",
     )
     assistant: Annotated[Label, Field(max_length=200)] = Field(
-        default="", description="Who asks, for the log of injections."
+        default="", description="The requesting assistant, for the injection log."
     )
     again: bool = Field(
         default=False,
         description="At a start: the session has lost its earlier context.",
     )
-    cwd: Label = Field(default="", description="The session's folder: selects its project and the user's.")
+    cwd: Label = Field(
+        default="",
+        description="The folder of the session, which selects its project and the user's memories.",
+    )
     projects: list[Label] | None = Field(
         default=None,
         max_length=100,
-        description="Only these projects (name, id, or `user`), whatever `cwd` is.",
+        description="Only these projects (name, id, or `user`), regardless of `cwd`.",
     )
     max_total_tokens: Annotated[int | None, Field(ge=100)] = Field(
         default=None, description="Estimated tokens of the context; by default at most 9,000 characters."
@@ -182,14 +194,14 @@ class ContextResponse(BaseModel):
     tokens: int
     memory_ids: list[str]
     reason: str
-    notes: list[str] = Field(description="Messages for the user, such as that nothing could be logged.")
+    notes: list[str] = Field(description="Messages for the user, such as logging failures.")
 
 
 class Reference(BaseModel):
     """A memory that the response is based on; `content` only on request."""
 
     reference_id: str
-    file_path: str = Field(description="Where the memory comes from: a path, path#part, or a given name.")
+    file_path: str = Field(description="The origin of the memory: a path, path#part, or a given name.")
     memory_id: str
     content: list[str] | None = None
 
@@ -201,7 +213,7 @@ class QueryResponse(BaseModel):
     references: list[Reference] | None = None
     response_time: float = Field(description="Seconds.")
     llm_generated: bool = False
-    notes: list[str] = Field(description="Messages for the user, such as about a search without vectors.")
+    notes: list[str] = Field(description="Messages for the user, for example about a search without vectors.")
 
 
 class QueryDataResponse(BaseModel):
@@ -214,10 +226,10 @@ class QueryDataResponse(BaseModel):
 
 
 class _TextOptions(BaseModel):
-    project: Label = Field(default="", description="Ours: the project it belongs to; else `user`.")
-    kind: Kind | None = Field(default=None, description="Ours: its subject; else it is classified.")
+    project: Label = Field(default="", description="Extension: the project; default: `user`.")
+    kind: Kind | None = Field(default=None, description="Extension: its kind; default: classified.")
     tags: list[Label] = Field(default_factory=list, max_length=100)
-    event_time: datetime | None = Field(default=None, description="Ours: when it happened; else now.")
+    event_time: datetime | None = Field(default=None, description="Extension: the event time; default: now.")
 
 
 class TextRequest(_TextOptions):

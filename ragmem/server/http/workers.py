@@ -43,7 +43,7 @@ class Workers:
     """
 
     closing = False
-    """Whether the server ends: long work stops between two steps."""
+    """Whether the server is shutting down: long work stops between two steps."""
 
     def __init__(
         self,
@@ -106,7 +106,7 @@ class _Pool:
 
     async def run(self, work: Callable[[], _T]) -> _T:
         if not self._room.acquire(blocking=False):
-            raise OverloadedError("too much is asked for at once", hint="try again in some seconds")
+            raise OverloadedError("too many requests at once", hint="try again in a few seconds")
         try:
             # The work acts for the same member as its caller.
             future = self._executor.submit(copy_context().run, work)

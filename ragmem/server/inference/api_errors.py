@@ -23,7 +23,7 @@ class RefusalDetail(BaseModel):
 
     message: str = Field(description="The error and the next step, in one line.")
     type: str = Field(description="`invalid_request_error`, `server_error` or `rate_limit_error`.")
-    param: str | None = Field(default=None, description="The field that is wrong.")
+    param: str | None = Field(default=None, description="The invalid field.")
     code: str | None = Field(default=None, description="`model_not_found`, `context_length_exceeded` ...")
 
 

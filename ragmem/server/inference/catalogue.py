@@ -18,7 +18,7 @@ from ragmem.services.models.use import model_label
 DEFAULT = "default"
 """An alias of the configured model."""
 
-NONE_CONFIGURED = "no language model is configured: name one below [language_model] of config.toml"
+NONE_CONFIGURED = "no language model is configured: set one in [language_model] of config.toml"
 
 
 def models_of(memory: Ragmem) -> list[Model]:
@@ -104,7 +104,7 @@ def _check_name(
 
 def _unknown_model(memory: Ragmem, name: str) -> ApiError:
     shown = name if len(name) <= 80 else f"{name[:79]}…"
-    message = f'there is no model "{shown}"; GET /v1/models lists those there are'
+    message = f'there is no model "{shown}"; GET /v1/models lists all'
     if name in BUNDLED or any(one.name == name for one in _local_models(memory)):
-        message = f'the model "{shown}" is here and not configured; GET /v1/models lists those that are'
+        message = f'the model "{shown}" is not configured; GET /v1/models lists the configured ones'
     return ApiError(404, message, param="model", code="model_not_found")

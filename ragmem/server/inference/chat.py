@@ -40,11 +40,13 @@ def chat_prompt(request: ChatRequest) -> ChatPrompt:
     """Return the prompt for a request; raises ApiError for unsupported features."""
     for name in ("tools", "functions"):
         if getattr(request, name):
-            raise ApiError(400, f"{name} are refused: this server calls none", param=name)
+            raise ApiError(400, f"{name} are not supported by this server", param=name)
     if request.n not in {None, 1}:
-        raise ApiError(400, f"n is {request.n}: one answer is given", param="n")
+        raise ApiError(400, f"n is {request.n}: only one answer is returned", param="n")
     if len(request.stops) > MOST_STOPS:
-        raise ApiError(400, f"there are {len(request.stops)} stops; give {MOST_STOPS} at most", param="stop")
+        raise ApiError(
+            400, f"there are {len(request.stops)} stops; at most {MOST_STOPS} are allowed", param="stop"
+        )
     if any(
         part.type != "text"
         for one in request.messages

@@ -24,10 +24,12 @@ class Model(BaseModel):
     id: str
     object: Literal["model"] = "model"
     created: int = Field(default=0, description="Not known: 0.")
-    owned_by: str = Field(description="The backend that has it.")
-    kind: Literal["embedding", "chat"] = Field(description="Ours: what it is for.")
-    dimensions: int | None = Field(default=None, description="Ours: the length of an embedder's vectors.")
-    aliases: list[str] = Field(default_factory=list, description="Ours: other names that it answers to.")
+    owned_by: str = Field(description="Its backend.")
+    kind: Literal["embedding", "chat"] = Field(description="Extension: its purpose.")
+    dimensions: int | None = Field(
+        default=None, description="Extension: the length of an embedder's vectors."
+    )
+    aliases: list[str] = Field(default_factory=list, description="Extension: its aliases.")
 
 
 class ModelList(BaseModel):
@@ -48,11 +50,12 @@ class EmbeddingRequest(BaseModel):
         default="float", description="base64: 32-bit floats, little-endian; OpenAI's client asks for that."
     )
     dimensions: int | None = Field(
-        default=None, ge=1, description="Refused where it is not the model's own length."
+        default=None, ge=1, description="Refused if it is not the model's own length."
     )
     user: str | None = Field(default=None, description="Has no effect.")
     input_type: Literal["query", "document"] = Field(
-        default="document", description="Ours: what the texts are, for models that tell questions from texts."
+        default="document",
+        description="Extension: the type of the texts, for models that distinguish questions from documents.",
     )
 
 
@@ -133,19 +136,21 @@ class ChatRequest(BaseModel):
     max_tokens: int | None = Field(
         default=None, ge=1, description=f"Tokens of the answer, {MAX_TOKENS:,} unless given."
     )
-    max_completion_tokens: int | None = Field(default=None, ge=1, description="The same, by its newer name.")
+    max_completion_tokens: int | None = Field(
+        default=None, ge=1, description="The same, under its newer name."
+    )
     stop: (
         Annotated[str, StringConstraints(min_length=1, max_length=1_000)]
         | list[Annotated[str, StringConstraints(min_length=1, max_length=1_000)]]
         | None
-    ) = Field(default=None, description="The answer ends before any of these, at most 4.")
+    ) = Field(default=None, description="Stop sequences, at most 4.")
     response_format: ResponseFormat | None = None
     n: int | None = Field(default=None, description="Only 1.")
     temperature: float | None = Field(
-        default=None, description="Has no effect: the likeliest answer is given, the same each time."
+        default=None, description="Has no effect: decoding is greedy and deterministic."
     )
-    tools: list[Any] | None = Field(default=None, description="Refused: this server calls no tools.")
-    functions: list[Any] | None = Field(default=None, description="Refused, as `tools`.")
+    tools: list[Any] | None = Field(default=None, description="Refused: tools are not supported.")
+    functions: list[Any] | None = Field(default=None, description="Refused, like `tools`.")
 
     @property
     def most_tokens(self) -> int:

@@ -168,7 +168,7 @@ def _texts_of(request: EmbeddingRequest) -> list[str]:
     given = [request.input] if isinstance(request.input, str) else request.input
     texts = [text for text in given if isinstance(text, str)]
     if len(texts) < len(given):
-        raise ApiError(400, "tokens are refused: send text, which the model cuts into its own", param="input")
+        raise ApiError(400, "tokens are not accepted: send text", param="input")
     if not 0 < len(texts) <= MOST_TEXTS:
         raise ApiError(400, f"there are {len(texts):,} texts; send 1 to {MOST_TEXTS:,}", param="input")
     if not all(texts):

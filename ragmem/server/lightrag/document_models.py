@@ -25,7 +25,7 @@ class Document(BaseModel):
     chunks_count: int | None = None
     error_msg: str | None = None
     metadata: dict[str, Any] | None = Field(default=None, description="Ours: state, source, project, kind.")
-    file_path: str = Field(description="Where it comes from: a path, path#part, or a given name.")
+    file_path: str = Field(description="Its origin: a path, path#part, or a given name.")
 
 
 class DocumentsResponse(BaseModel):
@@ -91,11 +91,11 @@ class ScanResponse(BaseModel):
 
     status: Literal["scanning_started", "scanning_skipped_pipeline_busy"]
     message: str
-    track_id: str = Field(description="The id for /documents/scan/status; empty if nothing began.")
+    track_id: str = Field(description="The id for /documents/scan/status; empty if no scan was started.")
 
 
 class ScanStatusResponse(BaseModel):
-    """The progress of a scan; known until 50 later ones or until the server ends."""
+    """The progress of a scan; known until 50 later ones or until the server stops."""
 
     track_id: str
     status: Literal["running", "completed", "failed", "cancelled"]
@@ -116,12 +116,12 @@ class PipelineStatusResponse(BaseModel):
     job_start: str | None
     docs: int = Field(description="Steps of the current part.")
     batchs: int = Field(description="The same; LightRAG's spelling.")
-    cur_batch: int = Field(description="How many of them are done.")
+    cur_batch: int = Field(description="The number of completed steps.")
     request_pending: bool = False
     cancellation_requested: bool = False
     latest_message: str
     history_messages: list[str]
-    update_status: dict[str, Any] = Field(description="Always empty: no process holds a copy of the data.")
+    update_status: dict[str, Any] = Field(description="Always empty: no process caches the data.")
     recovery_required: Literal[False] = False
     recovery_kind: str | None = None
     recovery_message: str | None = None
@@ -147,7 +147,9 @@ class DeleteRequest(BaseModel):
 
     doc_ids: list[Label] = Field(min_length=1, max_length=MAX_IDS, description="Ids of memories, each once.")
     delete_file: bool = Field(default=False, description="Has no effect: ragmem never deletes a file.")
-    delete_llm_cache: bool = Field(default=False, description="Has no effect: nothing is cached by document.")
+    delete_llm_cache: bool = Field(
+        default=False, description="Has no effect: there is no cache per document."
+    )
 
 
 class DeleteResponse(BaseModel):
@@ -156,7 +158,7 @@ class DeleteResponse(BaseModel):
     status: Literal["deletion_started"]
     message: str
     doc_id: str = Field(description="Their ids, separated by commas.")
-    run: str = Field(description="Ours: the run for `ragmem forget --undo`, which brings them back.")
+    run: str = Field(description="Extension: the run for `ragmem forget --undo`, which restores them.")
 
 
 class ClearResponse(BaseModel):

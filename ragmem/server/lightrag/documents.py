@@ -101,13 +101,13 @@ def _remove(router: APIRouter, memory: Ragmem, workers: Workers) -> None:
     @router.post("/clear_cache")
     async def clear_cache() -> ClearResponse:
         """Do nothing: ragmem caches no answers. LightRAG drops the answers of its language model."""
-        return ClearResponse(status="success", message="no answer of a language model is cached")
+        return ClearResponse(status="success", message="no answers of language models are cached")
 
     @router.post("/source_conflicts/repair")
     async def repair_source_conflict() -> ConflictsResponse:
         """Refuse: there are no such conflicts."""
         raise NotFoundError(
-            "there is no conflict between sources", hint="a memory is identified by its full path"
+            "there are no conflicts between sources", hint="a memory is identified by its full path"
         )
 
 
@@ -118,7 +118,7 @@ def delete(memory: Ragmem, request: DeleteRequest) -> DeleteResponse:
     """Answer DELETE /documents/delete_document; raises NotFoundError before any change."""
     ids = list(dict.fromkeys(request.doc_ids))
     run = memory.forget(ids)
-    said = f"{len(ids)} moved to the archive; `ragmem forget --undo {run}` brings back"
+    said = f"{len(ids)} archived; `ragmem forget --undo {run}` restores them"
     if request.delete_file:
         said += "; no file was deleted, ragmem never does"
     return DeleteResponse(status="deletion_started", message=said, doc_id=", ".join(ids), run=run)
@@ -131,11 +131,11 @@ def clear(memory: Ragmem, *, confirm: str) -> ClearResponse:
         return ClearResponse(status="success", message="there is nothing to clear")
     if confirm != _CONFIRMATION:
         raise ConflictError(
-            f"this would move all {len(ids)} memories into the archive",
-            hint=f"DELETE /documents?confirm={_CONFIRMATION} does it, and can be undone",
+            f"this would archive all {len(ids)} memories",
+            hint=f"use DELETE /documents?confirm={_CONFIRMATION}, which can be undone",
         )
     run = memory.forget(ids)
     return ClearResponse(
         status="success",
-        message=f"all {len(ids)} memories moved to the archive; `ragmem forget --undo {run}` undoes it",
+        message=f"all {len(ids)} memories archived; `ragmem forget --undo {run}` undoes it",
     )

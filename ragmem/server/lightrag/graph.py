@@ -19,7 +19,8 @@ MAX_LABELS = 100_000
 
 Name = Annotated[str, Query(max_length=1_024, examples=["PostgreSQL"])]
 Project = Annotated[
-    str, Query(max_length=1_024, description="Ours: only this project (name, id, or `user`).", examples=[""])
+    str,
+    Query(max_length=1_024, description="Extension: only this project (name, id, or `user`).", examples=[""]),
 ]
 
 

@@ -132,7 +132,7 @@ def merge_entities(memory: Ragmem, request: EntityMergeRequest) -> GraphChangeRe
         raise UsageError("an entity cannot be merged into itself", hint="name another one")
     if len({place.project for place in places}) > 1:
         raise ConflictError(
-            "the entities are of several projects, which never share one", hint="name one: `project`"
+            "the entities belong to several projects, which never share an entity", hint="name one: `project`"
         )
     for place in places:
         _merge(memory, place, into)
@@ -156,7 +156,7 @@ def create_relation(memory: Ragmem, request: RelationCreateRequest) -> GraphChan
     ends = _find_ends(memory, request.source_entity, request.target_entity, request.project)
     if relation_of(memory, *ends) is not None:
         raise UsageError(
-            f'"{ends[0].name}" and "{ends[1].name}" are related already',
+            f'"{ends[0].name}" and "{ends[1].name}" already have a relation',
             hint="POST /graph/relation/edit changes it",
         )
     data = request.relation_data
@@ -196,11 +196,11 @@ def _delete(memory: Ragmem, parts: Sequence[Mapping[str, Any]], what: str) -> Gr
     stated, texts = supporting_memories(memory, parts)
     if texts or not stated:
         raise ConflictError(
-            f"the {what} follows from {texts or 'some'} texts, which would bring it back",
+            f"the {what} follows from {texts or 'some'} texts, which would recreate it",
             hint="delete these documents, or merge the entity into another one",
         )
     run = memory.forget(stated)
-    return GraphDeleteResponse(message=f"the {what} is deleted; `ragmem forget --undo {run}` brings it back")
+    return GraphDeleteResponse(message=f"the {what} is deleted; `ragmem forget --undo {run}` restores it")
 
 
 def _describe(memory: Ragmem, place: Place, *, entity_type: str | None, description: str | None) -> None:
@@ -231,8 +231,11 @@ def _merge(memory: Ragmem, place: Place, into: str) -> None:
     if catalog.names.canonical(place.project, [place.name]).get(place.name) != into:
         memory.forget([present_id(memory, place.project, f"graph:same/{place.name}")])
         raise ConflictError(
-            f'"{place.name}" cannot go by "{into}"',
-            hint="both must be names of one sort, not code or files; of two spellings the rules choose one",
+            f'"{place.name}" cannot be renamed to "{into}"',
+            hint=(
+                "both must be names of the same type, not code or files; the rules choose between two "
+                "spellings"
+            ),
         )
     before = user_statement(memory, place.project, entity_uri(place.name))
     if isinstance(before, UserEntity) and user_statement(memory, place.project, entity_uri(into)) is None:
@@ -280,7 +283,7 @@ def _require_relation(memory: Ragmem, source: Place, target: Place) -> Any:
     if found is None:
         raise NotFoundError(
             f'there is no relation between "{source.name}" and "{target.name}"',
-            hint="POST /graph/relation/create makes one",
+            hint="POST /graph/relation/create creates one",
         )
     return found
 

@@ -17,7 +17,7 @@ _Type = Annotated[
     StringConstraints(strip_whitespace=True, max_length=40, pattern=r"^[^'\"()<>|/\\\x00-\x1f\x7f]*$"),
 ]
 """A type of entities; it must not contain LightRAG's own punctuation."""
-_Project = Annotated[Label, Field(description="Ours: the project of the graph, if several have the name.")]
+_Project = Annotated[Label, Field(description="Extension: the project, if several have the name.")]
 
 
 class _Strict(BaseModel):
@@ -56,7 +56,7 @@ class EntityCreateRequest(_Strict):
         EntityName, StringConstraints(min_length=MIN_NAME_CHARS, max_length=MAX_NAME_CHARS)
     ]
     entity_data: EntityData
-    project: Annotated[Label, Field(description="Ours: the project; else `user`.")] = ""
+    project: Annotated[Label, Field(description="Extension: the project; default: `user`.")] = ""
 
 
 class RelationChanges(_Strict):

@@ -38,7 +38,7 @@ _PREFIX = re.compile(
 
 _STREAM: dict[int | str, dict[str, Any]] = {
     200: {
-        "description": "One JSON document, or with `stream` one in each line.",
+        "description": "One JSON document, or with `stream` one per line.",
         "content": {NDJSON: {"schema": {"type": "string"}}},
     }
 }
@@ -114,7 +114,9 @@ def question_of(request: ChatRequest) -> QueryRequest:
         )
     except ValidationError as error:
         said = str(error.errors()[0]["msg"]).removeprefix("Value error, ")
-        raise UsageError(f"the last message is not a question: {said}", hint="ask in its text") from error
+        raise UsageError(
+            f"the last message is not a question: {said}", hint="put the question in its text"
+        ) from error
 
 
 async def _lines(

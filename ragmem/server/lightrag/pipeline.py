@@ -120,7 +120,7 @@ class Pipeline:
         try:
             job.end("completed", await self._workers.run_long(lambda: work(job)))
         except CancelledJobError:
-            job.end("cancelled", "ended on request; what was done is kept")
+            job.end("cancelled", "cancelled; completed work is kept")
         except RagmemError as error:
             job.end("failed", error.full_message)
         except Exception:

@@ -72,7 +72,7 @@ def respond(prepared: PreparedResponse, request: QueryRequest) -> QueryResponse:
         except BackendError as error:
             if request.mode == "bypass":
                 raise
-            prepared.notes.append(f"not answered in words: {error.full_message}")
+            prepared.notes.append(f"not answered by the language model: {error.full_message}")
     found = QueryResponse(response=text, response_time=0.0, notes=prepared.notes)
     found.llm_generated = generated
     if request.mode != "bypass":
@@ -94,8 +94,8 @@ def _bypass(memory: Ragmem, request: QueryRequest) -> PreparedResponse:
     answerer = memory.answers.answerer()
     if answerer is None:
         raise UsageError(
-            'the mode "bypass" asks a language model alone, and none is configured',
-            hint="configure one below [language_model] of config.toml, or ask in another mode",
+            'the mode "bypass" needs a language model, and none is configured',
+            hint="configure one in [language_model] of config.toml, or use another mode",
         )
     return PreparedResponse("", [], [], wanted, answerer)
 
@@ -104,7 +104,7 @@ def _answerer(memory: Ragmem, notes: list[str]) -> Answerer | None:
     try:
         return memory.answers.answerer()
     except BackendError as error:
-        notes.append(f"not answered in words: {error.full_message}")
+        notes.append(f"not answered by the language model: {error.full_message}")
         return None
 
 

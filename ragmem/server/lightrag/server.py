@@ -27,7 +27,9 @@ from ragmem.server.security.members import token_hash
 from ragmem.server.security.rate_limit import RateLimit
 from ragmem.server.security.team import Team
 
-_GUEST = "This token opens nothing: send the server's as X-API-Key, or log in with it as the password."
+_GUEST = (
+    "This token gives no access: send the server's token as X-API-Key, or log in with it as the password."
+)
 _KNOWN = "The password is the server's token."
 
 

@@ -86,7 +86,7 @@ def store_file(memory: Ragmem, name: str, raw: bytes, *, project: str = "") -> T
         return _store_document(memory, source, suffix, raw, project=project)
     if suffix not in TYPES:
         raise HTTPException(
-            415, f'files "{suffix or source}" are not read; GET /documents/supported_file_types'
+            415, f'files "{suffix or source}" are not supported; GET /documents/supported_file_types'
         )
     try:
         text = raw.decode("utf-8-sig")
@@ -96,7 +96,7 @@ def store_file(memory: Ragmem, name: str, raw: bytes, *, project: str = "") -> T
         ) from error
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if not text.strip():
-        raise UsageError(f'"{source}" holds no text', hint="send a file with text")
+        raise UsageError(f'"{source}" contains no text', hint="send a file with text")
     return handlers.store_text(
         memory, TextRequest(text=text, file_source=source, project=project), replacing=False
     )
@@ -114,7 +114,7 @@ def _store_document(memory: Ragmem, source: str, suffix: str, raw: bytes, *, pro
             raise UsageError(str(error).replace(str(path), source), hint=error.hint) from error
     left_out = [warning.replace(str(path), source) for warning in handed.warnings]
     if not handed.drafts:
-        said = left_out[0] if left_out else f'"{source}" holds no text'
+        said = left_out[0] if left_out else f'"{source}" contains no text'
         raise UsageError(said, hint="send a file with text")
     drafts = []
     for draft in handed.drafts:

@@ -24,7 +24,7 @@ from ragmem.server.lightrag.pipeline import Pipeline
 from ragmem.server.lightrag.uploaded_files import DOCUMENTS, TYPES, Tracks, store_file
 from ragmem.services.processes.progress import Progress
 
-_BUSY = "something else runs: GET /documents/pipeline_status"
+_BUSY = "another job is running: GET /documents/pipeline_status"
 
 
 def routes(memory: Ragmem, workers: Workers, tracks: Tracks, pipeline: Pipeline) -> APIRouter:
@@ -43,7 +43,9 @@ def _hand_in(router: APIRouter, memory: Ragmem, workers: Workers, tracks: Tracks
     @router.post("/upload", responses=EVERYWHERE | failure_responses(409, 411, 415))
     async def upload(
         file: Annotated[UploadFile, File(description="A text or document; its name becomes `file_source`.")],
-        project: Annotated[str, Form(max_length=1_024, description="Ours: the project; else `user`.")] = "",
+        project: Annotated[
+            str, Form(max_length=1_024, description="Extension: the project; default: `user`.")
+        ] = "",
     ) -> TextResponse:
         """Store the text of a file; see /documents/text. The file itself is not stored.
 
@@ -79,7 +81,7 @@ def _begin(router: APIRouter, memory: Ragmem, pipeline: Pipeline) -> None:
         job = pipeline.begin("reprocess", lambda progress: _index_waiting(memory, progress))
         if job is None:
             return ReprocessResponse(status="reprocessing_skipped_pipeline_busy", message=_BUSY)
-        return ReprocessResponse(status="reprocessing_started", message="what waits gets its vectors")
+        return ReprocessResponse(status="reprocessing_started", message="making missing vectors")
 
 
 def _tell(router: APIRouter, pipeline: Pipeline) -> None:
@@ -88,7 +90,7 @@ def _tell(router: APIRouter, pipeline: Pipeline) -> None:
         """Return the progress of a scan; 404 for an unknown or forgotten one."""
         job = pipeline.job(track_id)
         if job is None:
-            raise NotFoundError(f'there is no scan "{track_id}"', hint="POST /documents/scan begins one")
+            raise NotFoundError(f'there is no scan "{track_id}"', hint="POST /documents/scan starts one")
         return ScanStatusResponse(
             track_id=job.track_id,
             status=job.state,
@@ -122,7 +124,7 @@ def _tell(router: APIRouter, pipeline: Pipeline) -> None:
         """Cancel the job in the background after its current step; completed steps are kept."""
         if not pipeline.cancel():
             return CancelResponse(status="not_busy", message="nothing runs")
-        return CancelResponse(status="cancellation_requested", message="it ends after its current step")
+        return CancelResponse(status="cancellation_requested", message="it stops after its current step")
 
     @router.post("/recovery/force_reset")
     async def force_reset() -> RecoveryResponse:

@@ -56,7 +56,7 @@ def private_folder(path: Path, *, what: str) -> Iterator[None]:
     except OSError as error:
         raise StorageError(
             f'cannot keep {what} in "{path}": {error.strerror}',
-            hint="check the folder's permissions, or set RAGMEM_HOME to another one",
+            hint="check the permissions of the folder, or set RAGMEM_HOME to another one",
         ) from error
 
 
@@ -77,10 +77,10 @@ def _make(path: Path, *, instead: bool = False) -> None:
 
 
 def _read(path: Path) -> str:
-    again = f'delete it, and the next start makes a new one: rm "{path}"'
+    again = f'delete it, and the next start creates a new one: rm "{path}"'
     token = read_private_file(path, LONGEST_TOKEN, what="the token", hint=again).strip()
     if not _SHORTEST <= len(token) <= LONGEST_TOKEN or not token.isascii() or len(token.split()) != 1:
-        raise ConfigError(f'the file "{path}" holds no token', hint=again)
+        raise ConfigError(f'the file "{path}" contains no token', hint=again)
     return token.decode("ascii")
 
 

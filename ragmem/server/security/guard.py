@@ -181,7 +181,7 @@ class Guard:
             return _Refusal(
                 403,
                 "the Host header names another machine",
-                "ask for http://127.0.0.1 or http://localhost; other names stand in [serve] hosts",
+                "ask for http://127.0.0.1 or http://localhost; add other names to [serve] hosts",
             )
         origins = _values(scope, b"origin")
         if len(origins) > 1 or any(not same_origin(origin, hosts[0]) for origin in origins):
@@ -251,7 +251,7 @@ class Guard:
             return _Refusal(
                 429,
                 "too many requests of this member",
-                "[serve] requests_per_minute of config.toml sets how many",
+                "the limit is [serve] requests_per_minute in config.toml",
                 wait=wait,
             )
         role, route = role_for(scope["method"], scope["path"])
@@ -271,7 +271,7 @@ class Guard:
             return _Refusal(
                 403,
                 f"this needs the role {role}; {principal.member} is {principal.role}",
-                "an admin of the server gives roles: ragmem serve members",
+                "an admin of the server assigns roles: ragmem serve members",
                 challenge=challenge,
             )
         return None
@@ -293,7 +293,7 @@ class Guard:
                 return _Refusal(
                     429,
                     "too many writes",
-                    "[serve] writes_per_minute of config.toml sets how many",
+                    "the limit is [serve] writes_per_minute in config.toml",
                     wait=wait,
                 )
         if any(_exceeds(length, _most(scope)) for length in _values(scope, b"content-length")):

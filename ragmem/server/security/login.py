@@ -18,9 +18,7 @@ from ragmem.server.security.team import Team
 class LoginRequest(BaseModel):
     """The token of the server, or of a member of its team."""
 
-    token: str = Field(
-        max_length=LONGEST_TOKEN, description="As in the token file, and as `--print-token` prints it."
-    )
+    token: str = Field(max_length=LONGEST_TOKEN, description="As in the token file and from `--print-token`.")
 
 
 class SessionResponse(BaseModel):
@@ -31,15 +29,15 @@ class SessionResponse(BaseModel):
         default="",
         description="Send it as `X-CSRF-Token` with each POST, PUT, PATCH and DELETE with the cookie.",
     )
-    expires_in: int = Field(default=0, description="Seconds until the session ends if nobody uses it.")
+    expires_in: int = Field(default=0, description="Seconds until an idle session expires.")
     by: str = Field(
         default="",
         description="The credential of the request: `token`, `session`, `member` (a member's token) or"
         " `issuer` (an issuer's); empty: none.",
     )
-    member: str = Field(default="", description="The member of a team; empty: the owner, or nobody.")
+    member: str = Field(default="", description="The team member; empty: the owner, or not logged in.")
     role: str = Field(
-        default="", description="`reader`, `writer` or `admin`, as the owner is; empty: not logged in."
+        default="", description="`reader`, `writer` or `admin` (also for the owner); empty: not logged in."
     )
 
 

@@ -87,7 +87,7 @@ class Members:
                 raise ConfigError(f'"{self.path}" was written by a newer ragmem', hint="update ragmem")
             members = [_member(one) for one in document["members"]]
         except (ValueError, TypeError, KeyError) as error:
-            raise ConfigError(f'"{self.path}" does not hold members', hint=self._hint) from error
+            raise ConfigError(f'"{self.path}" is not a members file', hint=self._hint) from error
         return sorted(members, key=lambda one: one.name)
 
     def find(self, hashed: str) -> Member | None:
@@ -115,7 +115,7 @@ class Members:
         if not is_member(name) or name == NOBODY.member:
             raise UsageError(
                 f'"{name[:MAX_MEMBER]}" cannot be the name of a member',
-                hint="take lower-case letters, digits, - and _, such as ann or ann-lee",
+                hint="use lower-case letters, digits, - and _, such as ann or ann-lee",
             )
         token, now = _new_token(), _now()
         chosen = None if projects is None else tuple(sorted(set(projects)))
@@ -145,7 +145,7 @@ class Members:
 
     @property
     def _hint(self) -> str:
-        return f'put a copy back, or begin anew: mv "{self.path}" "{self.path}.old"'
+        return f'restore a copy, or start over: mv "{self.path}" "{self.path}.old"'
 
     @contextmanager
     def _changing(self) -> Iterator[dict[str, Member]]:

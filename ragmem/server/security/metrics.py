@@ -48,20 +48,20 @@ class Metrics:
         self.registry = CollectorRegistry()
         self._requests = Counter(
             "ragmem_requests",
-            "Requests that were answered, by template of the route.",
+            "Answered requests by route template.",
             ("method", "route", "status"),
             registry=self.registry,
         )
         self._seconds = Histogram(
             "ragmem_request_seconds",
-            "Seconds until a request was answered whole; streams are not among them.",
+            "Seconds until the complete response, without streams.",
             ("method", "route"),
             buckets=BUCKETS,
             registry=self.registry,
         )
         self._going = Gauge(
             "ragmem_requests_in_flight",
-            "Requests that are being answered, streams too.",
+            "Requests in progress, including streams.",
             registry=self.registry,
         )
         build = Gauge(
@@ -124,11 +124,11 @@ class _State(Collector):
         )
         yield GaugeMetricFamily(
             "ragmem_inbox",
-            "Writes in the inbox that wait to be taken in.",
+            "Writes that wait in the inbox.",
             value=memory.inbox.status().writes,
         )
         loaded = GaugeMetricFamily(
-            "ragmem_model_loaded", "1 where a model is loaded.", labels=["kind", "model"]
+            "ragmem_model_loaded", "1 if the model is loaded.", labels=["kind", "model"]
         )
         for kind, model, is_loaded in models_of(memory):
             loaded.add_metric([kind, model], float(is_loaded))

@@ -87,11 +87,11 @@ def check_settings(settings: ServeSettings) -> None:
     """
     if not settings.issuer:
         if settings.jwks_url:
-            raise ConfigError("[serve] jwks_url needs issuer", hint="set issuer as the tokens name it")
+            raise ConfigError("[serve] jwks_url needs issuer", hint="set issuer to the iss of the tokens")
         return
     if not settings.audience:
         raise ConfigError(
-            "[serve] issuer needs audience", hint="set audience to the name that tokens for ragmem carry"
+            "[serve] issuer needs audience", hint="set audience to the aud of tokens for ragmem"
         )
     for name, url in (("issuer", settings.issuer), ("jwks_url", settings.jwks_url)):
         if url and not _is_safe(url):
@@ -109,7 +109,7 @@ def fetch_json(url: str) -> Any:
     Raises BackendError for any failure, and in offline mode for another machine than this one.
     """
     if not _is_safe(url):
-        raise BackendError(f'"{url[:200]}" is not an https URL', hint="the issuer names it")
+        raise BackendError(f'"{url[:200]}" is not an https URL', hint="from the issuer's metadata")
     try:
         request = Request(url, headers={"Accept": "application/json"})  # noqa: S310 - the scheme is checked
         with build_opener(_NoRedirect).open(request, timeout=FETCH_S) as answer:

@@ -34,7 +34,7 @@ def names_of(host: str, settings: ServeSettings, *, allow_remote: bool, encrypte
     if not allow_remote:
         raise UsageError(
             f'"{host}" can be reached from other machines',
-            hint="listen on 127.0.0.1, or add --allow-remote, or --team, if that is meant",
+            hint="listen on 127.0.0.1, or add --allow-remote or --team if that is intended",
         )
     if not settings.allow_remote:
         raise UsageError(
@@ -43,7 +43,7 @@ def names_of(host: str, settings: ServeSettings, *, allow_remote: bool, encrypte
         )
     if not encrypted:
         raise UsageError(
-            f'"{host}" can be reached from other machines, and nothing would be encrypted',
+            f'"{host}" can be reached from other machines, and connections would not be encrypted',
             hint="give --cert and --key, or listen on 127.0.0.1 behind a proxy with TLS",
         )
     return Names(host, remote=True, hosts=settings.hosts)

@@ -30,7 +30,7 @@ def server_context(cert: Path, key: Path) -> ssl.SSLContext:
             with path.open("rb"):
                 pass
     if stat.S_IMODE(mode) & 0o007:
-        raise ConfigError(f'everybody can read the private key "{key}"', hint=f'chmod 600 "{key}"')
+        raise ConfigError(f'everyone can read the private key "{key}"', hint=f'chmod 600 "{key}"')
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
 

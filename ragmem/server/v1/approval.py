@@ -72,8 +72,8 @@ def routes(memory: Ragmem, workers: Workers) -> APIRouter:
     """Return the routes of an open memory; blocking work runs in the workers."""
     router = worker_router(workers, memory, **ROUTER, tags=["lifecycle"])
     for method, path, endpoint, name, summary in (
-        ("GET", "/approvals", proposals, "list_proposals", "List what waits for a person"),
-        ("GET", "/approvals/{identifier}", proposal, "get_proposal", "Get one proposal whole"),
+        ("GET", "/approvals", proposals, "list_proposals", "List proposals"),
+        ("GET", "/approvals/{identifier}", proposal, "get_proposal", "Get a proposal"),
         ("POST", "/approvals", decide, "decide_proposals", "Accept or reject proposals"),
         ("POST", "/approvals/drafts", draft, "draft_skills", "Draft skills from stored sessions"),
     ):

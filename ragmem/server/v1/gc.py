@@ -32,11 +32,11 @@ def routes(memory: Ragmem, workers: Workers) -> APIRouter:
     _add_plan_routes(router, memory, jobs)
     _add_undo_route(router, memory, jobs)
 
-    @router.get("/jobs/{job}", operation_id="get_gc_job", summary="Tell how far a job is")
+    @router.get("/jobs/{job}", operation_id="get_gc_job", summary="Get the progress of a job")
     async def job(
         identifier: Annotated[str, Path(alias="job", pattern=r"^j[0-9a-f]{8}$", examples=["j0123abcd"])],
     ) -> JobAnswer:
-        """Return a job; it is known until the server ends, or twenty later jobs have begun.
+        """Return a job; it is known until the server stops, or twenty later jobs have begun.
 
         Only the latest three plans are kept.
         """
@@ -99,7 +99,7 @@ def _add_plan_routes(router: APIRouter, memory: Ragmem, jobs: Jobs) -> None:
     @router.post(
         "/apply",
         operation_id="apply_gc",
-        summary="Carry a plan out",
+        summary="Apply a plan",
         responses={**_LATER, **failure_responses(409)},
     )
     async def apply(request: ApplyRequest, response: Response) -> JobAnswer:
@@ -126,7 +126,7 @@ def _add_undo_route(router: APIRouter, memory: Ragmem, jobs: Jobs) -> None:
     @router.post(
         "/undo",
         operation_id="undo_gc",
-        summary="Take a run back",
+        summary="Undo a run",
         responses={**_LATER, **failure_responses(409)},
     )
     async def undo(request: UndoRequest, response: Response) -> JobAnswer:

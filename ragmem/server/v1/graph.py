@@ -157,7 +157,7 @@ def _compact(router: APIRouter, memory: Ragmem) -> None:
     @router.get(
         "/graph",
         operation_id="get_graph",
-        summary="Get the graph in a compact form",
+        summary="Get the compact graph",
         response_model=CompactGraph,
         responses=NOT_MODIFIED,
     )
@@ -240,7 +240,9 @@ def _entities(router: APIRouter, memory: Ragmem) -> None:
         return EntityWhole.model_validate(entity_shape(found, elsewhere, redactor=memory.redactor))
 
     @router.get(
-        "/entity/timeline", operation_id="get_entity_timeline", summary="Tell when an entity was mentioned"
+        "/entity/timeline",
+        operation_id="get_entity_timeline",
+        summary="List the mentions of an entity by date",
     )
     def entity_timeline(
         name: Name,
@@ -259,7 +261,7 @@ def _entities(router: APIRouter, memory: Ragmem) -> None:
 
 
 def _between(router: APIRouter, memory: Ragmem) -> None:
-    @router.get("/path", operation_id="find_path", summary="Tell how two entities are connected")
+    @router.get("/path", operation_id="find_path", summary="Get paths between two entities")
     def path(
         start: Annotated[Label, Query(alias="from", min_length=1, examples=["PostgreSQL"])],
         goal: Annotated[Label, Query(alias="to", min_length=1, examples=["Kubernetes"])],
@@ -271,7 +273,7 @@ def _between(router: APIRouter, memory: Ragmem) -> None:
         found = memory.graph(projects_of(memory, project)).path(start, goal, count=limit)
         return Ways.model_validate(path_shape(start, goal, found, redactor=memory.redactor))
 
-    @router.get("/communities", operation_id="list_communities", summary="List groups of entities")
+    @router.get("/communities", operation_id="list_communities", summary="List communities of entities")
     def communities(
         around: Annotated[Label, Query(description="Only the community of this entity.")] = "",
         project: Projects = None,

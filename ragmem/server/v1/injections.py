@@ -23,7 +23,7 @@ def routes(memory: Ragmem, workers: Workers) -> APIRouter:
     """Return the routes of an open memory; blocking work runs in the workers."""
     router = worker_router(workers, memory, **ROUTER, tags=["overview"])
 
-    @router.get("/injections", operation_id="list_injections", summary="List what assistants were given")
+    @router.get("/injections", operation_id="list_injections", summary="List injections")
     def injections(
         session: Annotated[
             Label, Query(max_length=200, description="Only of this session: its id or a prefix.")
@@ -63,7 +63,7 @@ def routes(memory: Ragmem, workers: Workers) -> APIRouter:
             {"records": [record_shape(one, redactor=memory.redactor) for one in found]}
         )
 
-    @router.get("/impact", operation_id="get_impact", summary="Tell what a change of code reaches")
+    @router.get("/impact", operation_id="get_impact", summary="Get the impact of a code change")
     def impact(
         symbol: Annotated[
             Label,

@@ -65,7 +65,7 @@ class JobProgress:
         self.advance(0)
 
     def advance(self, steps: int = 1, *, told: str = "") -> None:
-        """Count steps; raises ShutdownError if the server ends."""
+        """Count steps; raises ShutdownError if the server is shutting down."""
         del told
         if self._workers.closing:
             raise ShutdownError
@@ -85,7 +85,7 @@ class Jobs:
         """Return a job; raises NotFoundError for an unknown or forgotten one."""
         if identifier not in self._jobs:
             raise NotFoundError(
-                f'there is no job "{identifier}"', hint="jobs are forgotten when the server ends: plan again"
+                f'there is no job "{identifier}"', hint="jobs are forgotten when the server stops: plan again"
             )
         return self._jobs[identifier]
 

@@ -26,8 +26,8 @@ def routes(memory: Ragmem, workers: Workers) -> APIRouter:
     """Return the routes of an open memory; blocking work runs in the workers."""
     router = worker_router(workers, memory, **ROUTER, tags=["lifecycle"])
     for method, path, endpoint, name, summary in (
-        ("GET", "/lifecycle", lifecycle, "get_lifecycle", "Tell how memories live"),
-        ("GET", "/decay", decay, "get_decay", "Get the curves of decay"),
+        ("GET", "/lifecycle", lifecycle, "get_lifecycle", "Get lifecycle states"),
+        ("GET", "/decay", decay, "get_decay", "Get the decay curves"),
         ("GET", "/archive", archive, "list_archive", "List the archive"),
         ("POST", "/archive/{identifier}/restore", restore, "restore_memory", "Restore an archived memory"),
     ):

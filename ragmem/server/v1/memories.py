@@ -56,13 +56,13 @@ def routes(memory: Ragmem, workers: Workers) -> APIRouter:
     router = worker_router(workers, memory, **ROUTER, tags=["memories"])
     for method, path, endpoint, name, summary in (
         ("GET", "/memories", page, "list_memories", "List memories"),
-        ("GET", _ONE, details, "get_memory", "Get one memory whole"),
+        ("GET", _ONE, details, "get_memory", "Get a memory"),
         ("GET", f"{_ONE}/connections", connections, "list_connections", "List a memory's connections"),
-        ("GET", f"{_ONE}/history", history, "get_history", "Tell a memory's history"),
+        ("GET", f"{_ONE}/history", history, "get_history", "Get the history of a memory"),
         ("POST", "/memories", store, "store_memory", "Store a text"),
         ("POST", "/forget", forget, "forget_memories", "Forget memories"),
-        ("POST", f"{_ONE}/feedback", feedback, "give_feedback", "Say whether it was of use"),
-        ("PUT", f"{_ONE}/pin", pin, "pin_memory", "Pin a memory, or no longer"),
+        ("POST", f"{_ONE}/feedback", feedback, "give_feedback", "Rate a memory"),
+        ("PUT", f"{_ONE}/pin", pin, "pin_memory", "Pin or unpin a memory"),
     ):
         router.add_api_route(path, endpoint, methods=[method], operation_id=name, summary=summary)
     return router

@@ -68,11 +68,11 @@ def routes(memory: Ragmem, workers: Workers) -> APIRouter:
     router = worker_router(workers, memory, **ROUTER, tags=["overview"])
     _add_counts(router, memory)
     router.get("/timeline", operation_id="get_timeline", summary="Count memories by time")(timeline)
-    router.get("/progress", operation_id="get_progress", summary="Tell how far a setup or a seed is")(
+    router.get("/progress", operation_id="get_progress", summary="Get the progress of a setup or a seed")(
         progress
     )
     _add_looks(router, memory, workers)
-    router.get("/log", operation_id="get_log", summary="Tell what was done")(log)
+    router.get("/log", operation_id="get_log", summary="List the log of operations")(log)
     return router
 
 
@@ -80,7 +80,7 @@ def _add_counts(router: APIRouter, memory: Ragmem) -> None:
     @router.get(
         "/stats",
         operation_id="get_stats",
-        summary="Count what there is",
+        summary="Get statistics",
         response_model=Stats,
         responses=NOT_MODIFIED,
     )
@@ -288,12 +288,12 @@ def _add_looks(router: APIRouter, memory: Ragmem, workers: Workers) -> None:
     examined = _Look(workers, lambda: _examine(memory))
     searched = _Look(workers, lambda: _find_unread(memory))
 
-    @router.get("/health", operation_id="get_memory_health", summary="Examine the memory")
+    @router.get("/health", operation_id="get_memory_health", summary="Run health checks")
     async def health() -> Health:
         """Return the result of the quick checks of `ragmem doctor --read-only`, cached for a minute."""
         return await examined.result()
 
-    @router.get("/unread", operation_id="list_unread", summary="List what was not read")
+    @router.get("/unread", operation_id="list_unread", summary="List unread files")
     async def unread() -> UnreadAnswer:
         """Return the files on this machine that the memory does not hold, cached for a minute.
 

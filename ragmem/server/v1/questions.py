@@ -138,7 +138,7 @@ def routes(memory: Ragmem, workers: Workers) -> APIRouter:
     router = APIRouter(**ROUTER, tags=["questions"])
 
     @router.post(
-        "/query", operation_id="query_memory", summary="Ask a question", response_model_exclude_unset=True
+        "/query", operation_id="query_memory", summary="Query memories", response_model_exclude_unset=True
     )
     async def query(request: Question) -> QueryAnswer:
         """Return the memories that answer a question, with the filters of `ragmem query`.
@@ -150,7 +150,7 @@ def routes(memory: Ragmem, workers: Workers) -> APIRouter:
         found = await workers.ask(lambda: ask(memory, request))
         return QueryAnswer.model_validate(found | {"seconds": round(time.perf_counter() - begun, 4)})
 
-    @router.post("/context", operation_id="get_context", summary="Tell a session what it may need")
+    @router.post("/context", operation_id="get_context", summary="Get context for a session")
     async def tell(request: ContextRequest) -> ContextResponse:
         """Tell a session what it may need before it asks; as `POST /context`, under our own prefix."""
         return await workers.ask(lambda: session_context.context(memory, request))

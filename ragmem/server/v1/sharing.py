@@ -140,12 +140,12 @@ def routes(memory: Ragmem, workers: Workers) -> APIRouter:
     """Return the routes of an open memory; blocking work runs in the workers."""
     router = worker_router(workers, memory, **ROUTER, tags=["sharing"])
     for method, path, endpoint, name, summary in (
-        ("GET", "/shared", projects, "list_shared_projects", "Count what members have shared"),
-        ("GET", "/shared/records", records, "list_shared_records", "List what members have shared"),
-        ("GET", "/shared/records/{identifier}", record, "get_shared_record", "Get one shared record whole"),
-        ("POST", "/shared/records", decide, "decide_shared_records", "Accept or reject what was shared"),
-        ("PUT", "/shared/members/{member}", mute, "mute_member", "Mute a member, or end that"),
-        ("GET", "/shared/conflicts", conflicts, "list_shared_conflicts", "List what members contradict"),
+        ("GET", "/shared", projects, "list_shared_projects", "Count shared records"),
+        ("GET", "/shared/records", records, "list_shared_records", "List shared records"),
+        ("GET", "/shared/records/{identifier}", record, "get_shared_record", "Get a shared record"),
+        ("POST", "/shared/records", decide, "decide_shared_records", "Accept or reject shared records"),
+        ("PUT", "/shared/members/{member}", mute, "mute_member", "Mute or unmute a member"),
+        ("GET", "/shared/conflicts", conflicts, "list_shared_conflicts", "List conflicts between members"),
     ):
         router.add_api_route(path, endpoint, methods=[method], operation_id=name, summary=summary)
     return router

@@ -76,7 +76,7 @@ def read_rules(path: Path) -> list[Rule]:
         raise ConfigError(f"{path}: {error}", hint=error.hint) from error
     if not rules:
         raise ConfigError(
-            f"{path} has no rules", hint="a rule is a list item that begins with never or always"
+            f"{path} has no rules", hint="a rule is a list item that starts with never or always"
         )
     return rules
 

@@ -71,7 +71,7 @@ def plan(
     except InvalidMarksError as error:
         raise UsageError(
             f'"{path}" line {error.line}: {error}',
-            hint="restore both marks, or remove the remaining one, and run it again",
+            hint="restore both markers, or remove the remaining one, and run it again",
         ) from error
     known = frozenset(_sources(path, rest))
     room, size = most, MAX_BYTES
@@ -107,7 +107,7 @@ def write(planned: RefreshPlan, again: Callable[[], RefreshPlan]) -> RefreshPlan
                 return planned
         planned = again()
     raise StorageError(
-        f'"{planned.path}" is being written by another program', hint="run it again when that is done"
+        f'"{planned.path}" is being written by another program', hint="run it again afterwards"
     )
 
 

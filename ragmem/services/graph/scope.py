@@ -114,7 +114,7 @@ class GraphScope:
     def _hint(self, name: str) -> str:
         if others := self.elsewhere(name):
             names = self.catalog.projects.names()
-            return f"it is in {', '.join(names.get(one, one) for one in others)}: --all asks every project"
+            return f"it is in {', '.join(names.get(one, one) for one in others)}: use --all"
         near: dict[str, None] = {}
         for length in (len(name), len(name) // 2, 1):
             if length and len(near) < NEAR:
@@ -129,7 +129,11 @@ class GraphScope:
         if not near:
             near = dict.fromkeys(islice(self._with_substring(name.strip().lower()), NEAR))
         proposed, _ = self.catalog.redactor.redact(", ".join(list(near)[:NEAR]))
-        return f"near it: {proposed}" if proposed else "`ragmem inspect graph` lists the most connected ones"
+        return (
+            f"similar names: {proposed}"
+            if proposed
+            else "`ragmem inspect graph` lists the most connected ones"
+        )
 
     def _with_substring(self, part: str) -> Iterator[str]:
         """Yield the names that contain a text; reads all of them if there are few."""

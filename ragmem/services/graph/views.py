@@ -194,7 +194,7 @@ class GraphViews:
         if common and all(begins[project] == ends[project] for project in common):
             raise UsageError(
                 f'"{start}" and "{goal}" are the same entity, "{begins[common[0]]}"',
-                hint="name another one; `ragmem inspect entity NAME` shows what is next to it",
+                hint="name another one; `ragmem inspect entity NAME` shows its neighbours",
             )
         found: list[PathView] = []
         for project in common:

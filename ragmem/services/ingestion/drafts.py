@@ -225,7 +225,7 @@ def _files(path: Path, *, settings: Settings, home: Path) -> tuple[list[tuple[Pa
     if not files:
         known = f"supported files: {', '.join(READABLE_SUFFIXES)}"
         raise NotFoundError(
-            f'the folder "{path}" holds no text files and no documents',
+            f'the folder "{path}" contains no text files and no documents',
             hint="; ".join((*skipped[:1], known)),
         )
     skipped += _left_out(path, discovery, files)

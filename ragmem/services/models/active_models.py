@@ -184,8 +184,8 @@ class ActiveModels:
         if made != active.model:
             opened.close()
             raise BackendError(
-                f'the vectors were made by the model "{active.model}", and nothing says how to open it',
-                hint="run `ragmem models use` or `ragmem seed --rebuild`, or set [models] back",
+                f'the vectors were made by the model "{active.model}", which cannot be opened',
+                hint="run `ragmem models use` or `ragmem seed --rebuild`, or restore [models]",
             )
         return opened
 

@@ -80,6 +80,6 @@ def stop(home: Path, *, patience: float) -> bool:
 
 def _busy(process: int) -> StoreBusyError:
     return StoreBusyError(
-        f"the process {process} makes vectors of another model, and does not end",
-        hint="end it, then run the same command again",
+        f"the process {process} makes vectors of another model, and does not stop",
+        hint="stop it, then run the same command again",
     )

@@ -163,10 +163,10 @@ def _resolve_model(name: str, *, own: Path, environ: Mapping[str, str], home: Pa
     if folder is None:
         raise NotFoundError(
             f'there is no model "{name}" on this machine',
-            hint=f"ragmem models pull {name}, or give its folder; `ragmem models list` names those here",
+            hint=f"ragmem models pull {name}, or give its folder; `ragmem models list` lists local models",
         )
     if examine_folder(name, "cache", folder) is None:
-        raise UsageError(f'"{folder}" holds no model', hint="ragmem models list")
+        raise UsageError(f'"{folder}" contains no model', hint="ragmem models list")
     return folder
 
 
@@ -196,7 +196,7 @@ def _add_configuration(result: Plan, settings: Settings) -> None:
             remove_secrets(text, redactor=settings.redactor) if name.endswith(".toml") else (text, [])
         )
         if hidden:
-            result.notes.append(f"{name} goes without the secrets of: {', '.join(hidden)}")
+            result.notes.append(f"{name} is written without the secrets of: {', '.join(hidden)}")
         result.files[f"config/{name}"] = clean.encode()
 
 
@@ -212,8 +212,8 @@ def remove_secrets(text: str, redactor: Redactor) -> tuple[str, list[str]]:
         keys.append(key)
         if not any(f"{quote}{secret}{quote}" in text for quote in QUOTES):
             raise UsageError(
-                f"the secret in {key} cannot be taken out, because it is written with escapes",
-                hint="name an environment variable instead (key_variable), or write it plainly",
+                f"the secret in {key} cannot be removed, because it is written with escapes",
+                hint="use an environment variable instead (key_variable), or write it without escapes",
             )
         for quote in QUOTES:
             text = text.replace(f"{quote}{secret}{quote}", f"{quote}{clean}{quote}")
@@ -259,7 +259,7 @@ def _note_missing_models(
             continue
         found = find_model(name, models=own, environ=environ, home=home) or Path(name)
         if found not in folders.values():
-            result.notes.append(f'the configured model "{name}" is left out; --with {name} takes it along')
+            result.notes.append(f'the configured model "{name}" is not included; --with {name} adds it')
 
 
 def _readme(decided: Plan, version: str) -> str:

@@ -180,7 +180,7 @@ def _members(path: Path) -> "Iterator[Iterator[tuple[tarfile.TarInfo, IO[bytes]]
             while raw.read(_PIECE):
                 pass
     except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise _damaged_error(path, str(error).lower() or "it breaks off") from error
+        raise _damaged_error(path, str(error).lower() or "it is truncated") from error
     except OSError as error:
         raise UsageError(f'cannot read "{path}": {os_reason(error)}', hint="name a bundle's file") from error
 
@@ -188,7 +188,7 @@ def _members(path: Path) -> "Iterator[Iterator[tuple[tarfile.TarInfo, IO[bytes]]
 def _manifest(path: Path, members: "Iterator[tuple[tarfile.TarInfo, IO[bytes]]]") -> Manifest:
     entry, content = next(members, (None, None))
     if entry is None or content is None or entry.name != f"{FOLDER}/{MANIFEST}" or entry.size > MAX_MANIFEST:
-        raise _damaged_error(path, "it does not begin with a manifest")
+        raise _damaged_error(path, "it does not start with a manifest")
     try:
         value = orjson.loads(content.read())
         if value["format"] != FORMAT or value["schema"] != SCHEMA:

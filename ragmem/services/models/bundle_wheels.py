@@ -60,7 +60,7 @@ def check(target: WheelTarget) -> None:
         if not name.startswith(_SYSTEMS.get(sys.platform, "any")) and name != "any":
             raise UsageError(
                 f'wheels for "{name}" cannot be chosen on this system',
-                hint="pip judges what a package needs by the system it runs on: make the bundle on that one",
+                hint="pip resolves dependencies for the system that it runs on: build the bundle there",
             )
     known = importlib.metadata.metadata(PACKAGE).get_all("Provides-Extra") or []
     for extra in target.extras:
@@ -70,8 +70,8 @@ def check(target: WheelTarget) -> None:
         raise UsageError(f'there are no wheels in "{target.folder}"', hint="fill it with `pip download`")
     if importlib.util.find_spec("pip") is None:
         raise BackendError(
-            "wheels are collected by pip, which this environment lacks",
-            hint="python -m ensurepip, or leave the wheels out with --no-wheels",
+            "collecting wheels needs pip, which is missing in this environment",
+            hint="python -m ensurepip, or omit the wheels with --no-wheels",
         )
 
 
@@ -166,10 +166,10 @@ def _pip(*arguments: str) -> None:
     if done.returncode:
         raise RagmemError(
             f"pip could not collect the wheels: {_reason(done.stderr.splitlines())}",
-            hint="--wheels DIR takes them from a folder; --no-wheels leaves them out",
+            hint="use --wheels DIR for a folder, or --no-wheels",
         )
 
 
 def _reason(lines: Sequence[str]) -> str:
     told = [line.removeprefix("ERROR: ") for line in lines if line.startswith("ERROR: ")]
-    return told[0] if told else next((line for line in reversed(lines) if line.strip()), "it said nothing")
+    return told[0] if told else next((line for line in reversed(lines) if line.strip()), "no output")

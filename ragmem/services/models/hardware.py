@@ -73,7 +73,7 @@ def hardware_problems(table: str, model: LocalModel, machine: Machine) -> list[s
     needed = max(model.bytes, model.parameters * _WIDE_BYTES) if wide else model.bytes
     if machine.memory and needed > machine.memory * MEMORY_SHARE:
         found.append(
-            f"{model.name} takes {needed / 1e9:.1f} GB of memory; there are {machine.memory / 1e9:.1f}"
+            f"{model.name} needs {needed / 1e9:.1f} GB of memory; there are {machine.memory / 1e9:.1f}"
         )
     if model.parameters > LARGE and not machine.accelerator:
         speed = _EMBEDDING_OPERATIONS_PER_S if table == "models" else _CHAT_OPERATIONS_PER_S

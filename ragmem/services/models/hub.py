@@ -91,7 +91,7 @@ class Hub:
                 body = answer.read(_MOST_ANSWER_BYTES)
             except (OSError, http.client.HTTPException) as error:
                 raise RagmemError(
-                    f'the answer of "{self.endpoint}" was interrupted', hint="run the same command again"
+                    f'the response of "{self.endpoint}" was interrupted', hint="run the same command again"
                 ) from error
         try:
             found = json.loads(body)
@@ -134,7 +134,7 @@ class Hub:
             tries += 1
             if tries >= TRIES:
                 raise RagmemError(
-                    f'the connection to "{self.endpoint}" was interrupted again and again',
+                    f'the connection to "{self.endpoint}" was interrupted repeatedly',
                     hint="run the same command again: it continues where it stopped",
                 )
             time.sleep(self._pause * 2**tries)
@@ -175,16 +175,14 @@ class Hub:
         page = f"{self.endpoint}/{name}"
         if word == "GatedRepo":
             return RagmemError(
-                f'"{name}" is given only to those who agreed to its terms',
-                hint=f"agree to them at {page}, then set HF_TOKEN to a token of yours",
+                f'"{name}" requires you to accept its terms',
+                hint=f"accept them at {page}, then set HF_TOKEN to your token",
             )
         if word == "RevisionNotFound":
-            return NotFoundError(f'"{name}" has no revision "{revision}"', hint=f"look at {page}")
+            return NotFoundError(f'"{name}" has no revision "{revision}"', hint=f"see {page}")
         # The public hub answers 401 for an unknown model, to keep private ones secret.
         if error.code in {401, 403} and word != "RepoNotFound":
-            known = (
-                "the token in HF_TOKEN is not accepted" if self._key else "set HF_TOKEN to a token of yours"
-            )
+            known = "the token in HF_TOKEN is not accepted" if self._key else "set HF_TOKEN to your token"
             return RagmemError(
                 f'"{self.endpoint}" denies access to "{name}": {error.code}',
                 hint=f"check the name; if it is private, {known}",
@@ -216,7 +214,7 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
         self, req: urllib.request.Request, fp: Any, code: int, msg: str, headers: Any, newurl: str
     ) -> urllib.request.Request | None:
         if urlsplit(req.full_url).scheme == "https" and urlsplit(newurl).scheme != "https":
-            raise RagmemError(f'"{req.host}" redirects to an address without encryption', hint="check --from")
+            raise RagmemError(f'"{req.host}" redirects to a URL without encryption', hint="check --from")
         request = super().redirect_request(req, fp, code, msg, headers, newurl)
         if request is not None and request.host == req.host:
             for name, value in req.unredirected_hdrs.items():

@@ -183,7 +183,7 @@ class _Run:
         for passage in passages():
             if not whole and time.perf_counter() - began > REPORT_S:
                 self.report.note = (
-                    f"two minutes were over after {self.report.passages} passages; --whole goes on"
+                    f"stopped after two minutes and {self.report.passages} passages; --whole runs all"
                 )
                 break
             self._extract(passage)
@@ -333,12 +333,12 @@ def as_markdown(report: LanguageReport, *, version: str, machine: str) -> str:
             f" {report.seconds_per_passage:.1f} s, an answer {report.seconds_per_answer:.1f} s (median)"
         ),
         (
-            f"valid JSON {report.valid_json / asked:.0%}, of use after repair {report.usable / asked:.0%};"
+            f"valid JSON {report.valid_json / asked:.0%}, usable after repair {report.usable / asked:.0%};"
             f" {report.invented} invented entities"
         ),
         (
-            f"questions answered right: {report.right} of {report.answerable}; questions without an answer"
-            f" refused: {report.refused} of {report.unanswerable}"
+            f"questions answered correctly: {report.right} of {report.answerable}; questions without an"
+            f" answer refused: {report.refused} of {report.unanswerable}"
         ),
         report.note,
     )

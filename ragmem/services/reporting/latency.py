@@ -45,7 +45,7 @@ def latency_plot(found: Latency) -> Columns:
     half, most = found.share(0.5), found.share(0.95)
     known = bool(found.others)
     return histogram_of(
-        "Time of a question",
+        "Query times",
         found.others,
         Axis("time", "ms", Scale.LOG),
         unit="questions",
@@ -54,5 +54,5 @@ def latency_plot(found: Latency) -> Columns:
         f" half of them took {half:.1f} ms at most, 95 of 100 {most:.1f} ms. The first, which opens what is"
         f" needed, took {found.first:,.0f} ms."
         if known
-        else "There are not two titles to ask with.",
+        else "There are fewer than two titles to query with.",
     )

@@ -40,9 +40,7 @@ def sheet(report: LifecycleReport, where: str) -> Sheet:
         plots += _similarity(report.similarity)
     if report.expiries:
         rows = [Row(RULES.get(one.rule, one.rule), [one.memories]) for one in report.expiries]
-        plots.append(
-            Stacks("In the archive", "memories", ["memories"], rows, category="rule", tones=[Tone.GONE])
-        )
+        plots.append(Stacks("Archived", "memories", ["memories"], rows, category="rule", tones=[Tone.GONE]))
     if report.groups:
         plots.append(
             Stacks(
@@ -67,8 +65,10 @@ def _states(report: LifecycleReport) -> Stacks:
         "memories",
         [label(name, count) for name, count in report.states.items()],
         [Row("all", [*report.states.values()])],
-        "Connected and recalled memories become proven; what is alone and worthless ends in"
-        " the archive, whence it can be restored.",
+        (
+            "Connected and recalled memories become proven; isolated and worthless ones are archived, and "
+            "can be restored."
+        ),
         tones=[TONES[name] for name in report.states],
     )
 
@@ -86,18 +86,18 @@ def summarize(report: LifecycleReport) -> str:
     connected = f"{report.density:.0%} of them connected ({report.connections:,} connections)"
     lines = [f"{report.memories:,} memories, {connected}."]
     if report.uncompared:
-        lines.append(f"{report.uncompared:,} were not compared yet: `ragmem gc` does it.")
+        lines.append(f"{report.uncompared:,} are not compared yet: run `ragmem gc`.")
     if report.promotion_rate is not None:
         left = report.promoted + report.expired
         lines.append(f"Of {left:,} that were promoted or expired {report.promotion_rate:.0%} were promoted.")
     if report.at_risk and not report.uncompared:
-        lines.append(f"{report.at_risk:,} alone and worthless: the next gc archives them.")
+        lines.append(f"{report.at_risk:,} isolated and worthless: the next gc archives them.")
     if not report.automatic:
         lines.append("gc runs only when you run it: idle gc is off.")
     elif report.tended and report.tended.refused:
-        lines.append(f"gc does not run by itself: {report.tended.refused}.")
+        lines.append(f"idle gc does not run: {report.tended.refused}.")
     else:
-        lines.append("gc runs by itself while nobody asks the server: idle gc is on.")
+        lines.append("gc runs while the server is idle: idle gc is on.")
     return " ".join(lines)
 
 
@@ -107,7 +107,7 @@ def _similarity(found: Similarity) -> list[Plot]:
         note += f" Measured {found.measured:%Y-%m-%d}."
     connects = (found.threshold, "half way to related")
     if not sum(found.nearest):
-        return [_cosines("How near memories are", "memories", found.nearest, connects, note=note)]
+        return [_cosines("Similarity of memories", "memories", found.nearest, connects, note=note)]
     middle, related = (found.scale.unrelated, "the middle: unrelated"), (found.scale.related, "related")
     return [
         _cosines("Any two memories of a project", "pairs", found.random, middle),

@@ -24,8 +24,10 @@ def states(context: ReportContext) -> Plot:
         counts,
         unit="memories",
         category="state",
-        note="What is connected or recalled becomes proven; what is alone and says nothing specific is"
-        " archived and can be restored.",
+        note=(
+            "Connected and recalled memories become proven; isolated and unspecific ones are archived and "
+            "can be restored."
+        ),
     )
 
 
@@ -33,7 +35,7 @@ def keep_reasons(context: ReportContext) -> Plot:
     """Return the reasons that keep memories from expiring."""
     found = context.figures.retention_counts(sorted(context.lifecycle.curated))
     return bars_of(
-        "What keeps memories",
+        "Why memories are kept",
         found,
         unit="memories",
         category="reason",
@@ -45,7 +47,7 @@ def archive(context: ReportContext) -> Plot:
     """Return the rules that archived memories."""
     found = archived_counts(context.catalog.database, context.projects)
     counts = {RULES.get(one.rule, one.rule): one.memories for one in found}
-    return bars_of("In the archive", counts, unit="memories", category="rule")
+    return bars_of("Archived", counts, unit="memories", category="rule")
 
 
 def recalls(context: ReportContext) -> Plot:
@@ -68,7 +70,7 @@ def injections(context: ReportContext) -> Plot:
     """Return the feedback on the memories that were injected into sessions."""
     found = context.figures.injection_uses()
     return Stacks(
-        "What sessions were given",
+        "Injections",
         "injections",
         ["rated good", "rated bad", "recalled by another session", "nothing known"],
         [

@@ -73,7 +73,7 @@ def topics(context: ReportContext) -> Plot:
 
 def latency(context: ReportContext) -> Plot:
     """Return the latency of questions, if it was measured."""
-    nothing = Columns("Time of a question", Axis("time", "ms"), Axis("questions"), [], [])
+    nothing = Columns("Query times", Axis("time", "ms"), Axis("questions"), [], [])
     return context.latency or nothing
 
 

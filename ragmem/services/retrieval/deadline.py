@@ -30,6 +30,6 @@ def run_with_timeout(work: Callable[[], T], seconds: float, *, what: str) -> T:
         raise errors[0]
     if not results:
         raise BackendError(
-            f"{what} did not answer within {seconds:g} s", hint="the question is answered without it"
+            f"{what} did not answer within {seconds:g} s", hint="the query is answered without it"
         )
     return results[0]

@@ -57,8 +57,8 @@ def expand(language_model: LanguageModel, question: str) -> tuple[str, ...]:
     found = _texts(answer)
     if found is None:
         raise BackendError(
-            f'the language model "{language_model.model_id}" gave no other words for the question',
-            hint="ask without --expand, or use another model in config.toml, [language_model]",
+            f'the language model "{language_model.model_id}" did not rephrase the question',
+            hint="leave --expand out, or use another model in [language_model] of config.toml",
         )
     folded = {asked.casefold()}
     kept: list[str] = []
@@ -104,7 +104,7 @@ class Expansions:
                     lambda: expand(language_model, question), self._deadline, what="the language model"
                 )
         except BackendError as error:
-            return (), f"searched without other words: {error.full_message}"
+            return (), f"searched without rephrasing: {error.full_message}"
         with self._guard:
             self._kept[key] = texts
             if len(self._kept) > KEPT:
@@ -116,7 +116,10 @@ def require_language_model(language_model: LanguageModel | None) -> LanguageMode
     """Return the language model; raises BackendError if there is none."""
     if language_model is None:
         raise BackendError(
-            "a question is expanded by a language model, and none is configured",
-            hint="name one in config.toml, [language_model], or ask without --expand (query.expand = false)",
+            "expansion needs a language model, and none is configured",
+            hint=(
+                "configure one in [language_model] of config.toml, or leave --expand out (query.expand = "
+                "false)"
+            ),
         )
     return language_model

@@ -26,7 +26,7 @@ def native_hits(
     """
     native, mode = store.native, question.mode or "mix"
     if native is None:
-        raise UsageError(f'the back end "{store.name}" has no mode "{mode}"', hint="leave out the mode")
+        raise UsageError(f'the back end "{store.name}" has no mode "{mode}"', hint="omit the mode")
     projects = question.projects
     if projects is None:
         projects = tuple(catalog.overview.count_by("project"))

@@ -48,7 +48,7 @@ SHORTEST = timedelta(microseconds=1)
 SHORTEST_ALIKE = 4
 """Minimum letters of a word that another one begins with."""
 
-INCOMPLETE = "memory may hold only some of the occurrences, and tell one of them twice"
+INCOMPLETE = "some occurrences may not be stored, and others may be mentioned twice"
 
 _UNREAL = re.compile(
     r"\?\s*$|^\W*(?:if|whenever|unless|todo|should|falls|wenn|si)\b|n['\u2019]t\b"
@@ -252,7 +252,7 @@ def _order(asked: TimeQuestion, found: Sequence[list[Occurrence]]) -> TimelineAn
         return TimelineAnswer(f"{line}: the order is not known", both)
     line = f'"{one.text}" is first dated {first.day}, "{other.text}" {second.day}:'
     weak = DatedBy.MEMORY in {first.dated_by, second.dated_by}
-    note = "a date is that of a memory, which may tell of something earlier" if weak else INCOMPLETE
+    note = "some dates are those of memories, which may describe something earlier" if weak else INCOMPLETE
     return TimelineAnswer(line, both, note)
 
 
@@ -265,7 +265,7 @@ def _beside(
         return TimelineAnswer(f'no dated mention of "{event}"', ())
     days = sorted({one.day for one in found})
     if len(days) > 1:
-        line = f'"{event}" is mentioned with {len(days)} dates; ask again with one of them:'
+        line = f'"{event}" is mentioned with {len(days)} dates; ask again with one of these:'
         return TimelineAnswer(line, tuple(found))
     after = asked.asked is TimeAsked.AFTER
     wanted = Filter(
@@ -286,6 +286,6 @@ def _beside(
     )
     where = "after" if after else "before"
     if not beside:
-        return TimelineAnswer(f'"{event}" is dated {days[0]}; memory holds nothing from {where} it', ())
+        return TimelineAnswer(f'"{event}" is dated {days[0]}; there are no memories from {where} it', ())
     line = f'"{event}" is dated {days[0]}; memories from {where} it, nearest first:'
     return TimelineAnswer(line, beside)

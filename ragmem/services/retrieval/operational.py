@@ -127,11 +127,7 @@ def _model_facts(catalog: Catalog, worker: int) -> list[Fact]:
     active, coming = catalog.models.read(ACTIVE), catalog.models.read(NEXT)
     facts = [Fact("embedding model", active.model if active else "none yet")]
     if coming is not None:
-        how = (
-            f"process {worker} makes its vectors"
-            if worker
-            else "nobody makes its vectors: `ragmem models resume`"
-        )
+        how = f"process {worker} makes its vectors" if worker else "not in progress: `ragmem models resume`"
         facts.append(Fact("next embedding model", f"{coming.model}, {how}", not worker))
     return facts
 

@@ -204,7 +204,7 @@ def validate_question(text: str) -> str:
         raise UsageError("the question is empty", hint="ragmem query 'how do we deploy'")
     if len(text) > MAX_QUERY:
         raise UsageError(
-            f"the question has {len(text):,} characters, at most {MAX_QUERY:,} are read",
+            f"the question has {len(text):,} characters, the limit is {MAX_QUERY:,}",
             hint="shorten the question, or store the text with `ragmem ingest -`",
         )
     return text
@@ -272,7 +272,7 @@ class _Expansion:
                 with self._breaker.guard():
                     found = retrieve(other, [], nearest=vectors(other), policy=self._policy)
             except BackendError as error:
-                self.note = f"searched without other words: {error.full_message}"
+                self.note = f"searched without rephrasing: {error.full_message}"
                 break
             scores = score(found, self._policy)
             if scores:

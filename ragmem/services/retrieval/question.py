@@ -76,7 +76,7 @@ def this_about(speaker: str) -> str:
 def missing_line(missing: Sequence[str]) -> str:
     """Return the line that keeps a reader from taking the nearest memories for the answer; "" for nothing."""
     details = " and ".join(detail if detail.startswith(_ABOUT) else f'"{detail}"' for detail in missing)
-    return f"nothing here tells {details}; these are the nearest" if missing else ""
+    return f"no memory mentions {details}; these are the nearest" if missing else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,14 +67,16 @@ def rerank(
             read = [place for place, score in enumerate(scores) if not math.isnan(score)]
             if len(scores) != len(first) or not read:
                 raise BackendError(
-                    f'the reranker "{reranker.model_id}" gave no score for each text',
-                    hint="use another model in config.toml, [reranker]",
+                    f'the reranker "{reranker.model_id}" did not score every text',
+                    hint="use another model in [reranker] of config.toml",
                 )
     except BackendError as error:
-        return RerankResult(tuple(matches), f"the first order stays: {error.full_message}")
+        return RerankResult(tuple(matches), f"the original order stays: {error.full_message}")
     ordered = iter(_reorder([first[at] for at in read], [scores[at] for at in read], options.weight))
     merged = tuple(next(ordered) if place in read else match for place, match in enumerate(first))
-    note = "" if len(read) == len(first) else f"the reranker read {len(read)} of {len(first)} in its time"
+    note = (
+        "" if len(read) == len(first) else f"the reranker read {len(read)} of {len(first)} before the timeout"
+    )
     return RerankResult(merged + rest, note)
 
 
@@ -88,7 +90,7 @@ def make_reranker(
         try:
             found = find()
         except BackendError as error:
-            return RerankResult(tuple(matches), f"the first order stays: {error.full_message}")
+            return RerankResult(tuple(matches), f"the original order stays: {error.full_message}")
         if found is None:
             return RerankResult(tuple(matches))
         return rerank(found, question, matches, options=options, breaker=breaker)

@@ -262,7 +262,7 @@ def _with_code(catalog: Catalog, question: Question, found: RoutedAnswer) -> Rou
         return replace(found, code=tuple(code))
     places = code_places(catalog, question.text, projects=question.projects, limit=question.limit)
     if not (note or code or places):
-        note = "the question names nothing that the code has"
+        note = "the question names nothing in the code graph"
     if note:
         answer = replace(answer, notes=(*answer.notes, note))
     return replace(found, answer=answer, code=tuple(code), places=tuple(places))
@@ -351,7 +351,7 @@ def _ask_forced(ask: Callable[[Question], Answer], question: Question, routing: 
         if whole.matches:
             notes = (
                 *notes,
-                f'nothing found fits the route "{routing.route}": the matches of all routes are shown',
+                f'no match fits the route "{routing.route}": showing the matches of all routes',
             )
         return replace(whole, question=question, matches=whole.matches[: question.limit], notes=notes)
     if routing.route is Route.EPISODE and routing.newest:

@@ -44,9 +44,9 @@ COLLAPSE_DEPTH = 3
 READ = 15
 """Minimum number of memories that are read, because their texts change their order."""
 
-ONLY_DISCARDED = "only texts of the tier discard answer it; --all-tiers always searches them"
+ONLY_DISCARDED = "only discarded texts match; --all-tiers always searches them"
 
-ONLY_RULES = "nothing here answers it, but these rules apply to it"
+ONLY_RULES = "no memory answers this, but these rules apply"
 
 FULLY_COVERED = 0.999
 """Share of a question's words in one chunk that counts as all of them."""
@@ -313,12 +313,12 @@ def _silence_note(
     if found.query.only_times and not any(
         item.candidate is not None and "dates" in item.candidate.further for item in scores
     ):
-        return "nothing here happened then"
+        return "no memory has an event at that time"
     if found.by_vectors and (not scores or (silent and "everyday" in evidence)):
-        return "nothing here comes near enough to answer it; --nearest shows what is nearest"
+        return "no memory is relevant enough to answer this; --nearest shows the nearest"
     if silent:
         return (
-            f"nothing here answers it: the best memory has a relevance of {evidence['relevance']:.2f}, and an"
+            f"no memory answers this: the best one has a relevance of {evidence['relevance']:.2f}, and an"
             f" answer {evidence['floor']:.2f} or more; --nearest shows what is nearest"
         )
     return ""

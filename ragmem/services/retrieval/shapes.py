@@ -33,14 +33,14 @@ MEMORY_FIELDS: tuple[OutputField[Memory], ...] = (
     OutputField("full_id", str, lambda memory, _: memory.id, "3q7hn2zk5x4mcd2p6qwr7s2t3u"),
     OutputField("source", str, lambda memory, _: memory.source, "memory"),
     OutputField(
-        "origin", str, lambda memory, _: memory.origin, "", "The member who has shared it; empty for others."
+        "origin", str, lambda memory, _: memory.origin, "", "The member who shared it; empty for others."
     ),
     OutputField(
         "uri",
         str,
         lambda memory, _: memory.uri,
         "/home/ada/notes/deploy.md",
-        "Where it comes from: a path, path#part, or a given name.",
+        "Its origin: a path, path#part, or a given name.",
     ),
     OutputField("title", str, lambda memory, _: memory.title, "Deploy"),
     OutputField(
@@ -48,14 +48,14 @@ MEMORY_FIELDS: tuple[OutputField[Memory], ...] = (
         str,
         lambda memory, _: document_place(memory.metadata),
         "",
-        'Where in a document it stands: "report.pdf, page 3"; empty for others.',
+        'Its location in a document: "report.pdf, page 3"; empty for others.',
     ),
     OutputField(
         "locator",
         str,
         lambda memory, _: memory.metadata.get(LOCATOR, ""),
         "",
-        'The same as behind the # of its uri: "page=3".',
+        'The part after the # of its uri: "page=3".',
     ),
     OutputField("kind", Kind, lambda memory, _: memory.kind.value, "architecture"),
     OutputField("category", Category, lambda memory, _: memory.category.value, "none"),
@@ -70,7 +70,7 @@ MEMORY_FIELDS: tuple[OutputField[Memory], ...] = (
         datetime,
         lambda memory, _: rfc3339(memory.event_time),
         "2026-03-15T10:00:00Z",
-        "When it happened, as far as the source tells.",
+        "The event time, if the source has one.",
     ),
     OutputField("created_at", datetime, lambda memory, _: rfc3339(memory.created_at), "2026-03-15T10:00:05Z"),
     OutputField("updated_at", datetime, lambda memory, _: rfc3339(memory.updated_at), "2026-03-15T10:00:05Z"),
@@ -155,7 +155,7 @@ MATCH_FIELDS: tuple[OutputField[Match], ...] = (
         list,
         lambda match, redactor: [output_values(ELSEWHERE_FIELDS, one, redactor) for one in match.elsewhere],
         [],
-        "Memories of other projects with just this text.",
+        "Memories of other projects with the same text.",
     ),
     OutputField(
         "replaced",
@@ -171,21 +171,21 @@ MATCH_FIELDS: tuple[OutputField[Match], ...] = (
         dict,
         lambda match, redactor: superseded_shape(match.outdated, redactor),
         None,
-        "The newer memory behind which it stands.",
+        "The newer memory that it ranks below.",
     ),
     OutputField(
         "unmerged_branch",
         str,
         lambda match, redactor: redactor.redact(match.unmerged)[0],
         "",
-        "The branch on which it was made, if that is not merged into what is checked out.",
+        "The branch on which it was made, if that is not merged into the checked-out branch.",
     ),
     OutputField(
         "neighbour",
         str,
         lambda match, _: match.neighbour,
         "",
-        "The id of the more relevant memory beside it in the same session, by which it was found.",
+        "The id of the more relevant neighbouring memory in the same session, by which it was found.",
     ),
     OutputField(
         "approval",

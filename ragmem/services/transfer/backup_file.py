@@ -152,7 +152,7 @@ def _members(path: Path) -> "Iterator[Iterator[tuple[tarfile.TarInfo, IO[bytes]]
             while packed.read(_PIECE):
                 pass
     except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise _damage_error(path, str(error).lower() or "it breaks off") from error
+        raise _damage_error(path, str(error).lower() or "it is truncated") from error
 
 
 def _manifest(path: Path, members: "Iterator[tuple[tarfile.TarInfo, IO[bytes]]]") -> Manifest:

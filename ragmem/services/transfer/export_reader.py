@@ -128,7 +128,7 @@ class ExportReader:
             if checking and number > 1:
                 digest.update(raw)
         if not ended:
-            raise self._wrong(f"it breaks off after line {number}" if number else "it is empty")
+            raise self._wrong(f"it is truncated after line {number}" if number else "it is empty")
 
     def _lines(self) -> Iterator[tuple[int, bytes]]:
         source, self._first = self._first, None
@@ -143,7 +143,7 @@ class ExportReader:
             try:
                 raw = lines.readline(limit + 1)
             except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-                raise self._wrong(f"it breaks off or is damaged after line {number}") from error
+                raise self._wrong(f"it is truncated or damaged after line {number}") from error
             if not raw:
                 return
             number += 1

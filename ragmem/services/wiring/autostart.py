@@ -83,8 +83,8 @@ def service_for(
     if platform.startswith("linux"):
         return _systemd_unit(wish, home=home, environ=environ)
     raise UsageError(
-        f'nothing on "{platform}" starts services that ragmem knows of',
-        hint="let your system run `ragmem serve` at login",
+        f'ragmem does not support a service manager on "{platform}"',
+        hint="configure your system to run `ragmem serve` at login",
     )
 
 
@@ -95,7 +95,7 @@ def install(service: Service) -> None:
     """
     require_ours(service)
     draft = service.path.with_name(f".{service.path.name}.{os.getpid()}")
-    with os_errors_as(StorageError, f'write "{service.path}"', hint="look at the permissions of the folder"):
+    with os_errors_as(StorageError, f'write "{service.path}"', hint="check the permissions of the folder"):
         service.path.parent.mkdir(parents=True, exist_ok=True)
         draft.write_text(service.content, encoding="utf-8")
         draft.replace(service.path)
@@ -119,7 +119,8 @@ def run(commands: Sequence[Sequence[str]]) -> None:
     for command in commands:
         if problem := _run(command):
             raise RagmemError(
-                f"`{' '.join(command)}` failed: {problem}", hint="run it yourself to see more; the file stays"
+                f"`{' '.join(command)}` failed: {problem}",
+                hint="run it yourself to see more; the file is kept",
             )
 
 
@@ -152,9 +153,7 @@ def require_ours(service: Service) -> bool:
             f'"{path}" was not written by ragmem', hint="move it aside, or keep it and start it yourself"
         )
     if _digest(content.replace(found[1], "", 1)) != found[1]:
-        raise UsageError(
-            f'"{path}" was changed since ragmem wrote it', hint=f'look at it first: less "{path}"'
-        )
+        raise UsageError(f'"{path}" was changed since ragmem wrote it', hint=f'check it first: less "{path}"')
     return True
 
 
@@ -207,7 +206,9 @@ WantedBy=default.target
 def _quote(word: str, *, dollars: bool = True) -> str:
     """Quote a word for systemd; `dollars` also escapes variables."""
     if any(ord(character) < 0x20 for character in word):
-        raise UsageError(f"{word!a} cannot be written into a unit", hint="use a path without such characters")
+        raise UsageError(
+            f"{word!a} cannot be written to a unit file", hint="use a path without these characters"
+        )
     written = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
     return f'"{written.replace("$", "$$") if dollars else written}"'
 

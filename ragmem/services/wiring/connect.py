@@ -109,7 +109,7 @@ def connect(
     """
     if scope == "project" and not desk.places.in_project:
         raise UsageError(
-            f'"{desk.places.project}" is your home, not a project', hint="go to a project's folder"
+            f'"{desk.places.project}" is your home, not a project', hint="change to a project folder"
         )
     return _with_retries(
         desk, lambda record: _connect(desk, record, assistant, scope, server=server, dry_run=dry_run), dry_run
@@ -145,7 +145,7 @@ def _with_retries(desk: ConnectContext, act: Callable[[Record], Outcome], dry_ru
                 pass
         # A random pause, so that competing processes do not retry at the same moment.
         time.sleep(min(PAUSE_S * 2**attempt, LONGEST_PAUSE_S) * random.random())  # noqa: S311
-    raise StoreBusyError("the settings are being changed by somebody else", hint="run the same command again")
+    raise StoreBusyError("another program is changing the settings", hint="run the same command again")
 
 
 def project_root(desk: ConnectContext, scope: Scope) -> str:
@@ -168,7 +168,7 @@ def plan_changes(
         except ConfigError as error:
             if form not in SERVER_FORMS:
                 raise
-            notes.append(f"the MCP server could not be named: {error}")
+            notes.append(f"the MCP server could not be added: {error}")
             continue
         old = _find_record(connection, path, form)
         plan = FORMS[form].insert(path, before, assistant, desk.program, old)
@@ -199,7 +199,7 @@ def _connect(
     if plugin:
         notes = (
             *notes,
-            f"the plug-in {plugin} stays silent beside these hooks; {_advise(assistant, plugin)}",
+            f"the plug-in {plugin} does nothing while these hooks are active; {_advise(assistant, plugin)}",
         )
     outcome = Outcome(assistant, scope, changes, notes)
     root = project_root(desk, scope)
@@ -247,14 +247,14 @@ def _handler_notes(
     if handler is None or handler == "command":
         return ()
     if handler not in assistant.handlers:
-        return (f"{assistant.title} has no other hooks than commands",)
+        return (f"{assistant.title} supports only command hooks",)
     if handler == "http":
         needed = f"`ragmem serve` at {desk.program.server}, and {TOKEN_VARIABLE} in its environment"
         return (f"{assistant.title} needs {needed}; `ragmem serve --print-token` prints the token",)
     served = [change for change in changes if change.form in SERVER_FORMS]
     if not any(FORMS[one.form].has_ours(one.after or "", assistant, desk.program) for one in served):
         raise ConfigError(
-            "no MCP server of this memory is in the settings, to which hooks could go",
+            "the settings have no MCP server of this home to send hooks to",
             hint=f"ragmem connect {assistant.name} --handlers command",
         )
     return ()
@@ -262,7 +262,7 @@ def _handler_notes(
 
 def _advise(assistant: Assistant, plugin: str) -> str:
     off = DISABLE[assistant.name].format(plugin)
-    return f"keep one of the two: `ragmem disconnect {assistant.name}`, or `{off}`"
+    return f"remove one of them: `ragmem disconnect {assistant.name}`, or `{off}`"
 
 
 def _write_all(changes: Collection[FileChange]) -> None:
@@ -304,11 +304,11 @@ def _disconnect(
             old = replace(old, created=made)
         plan: FilePlan = FORMS[form].remove(path, before, assistant, desk.program, old)
         if old is not None and plan.after == before and old.wiring.insertions:
-            notes.append(f'"{path}" no longer contains anything of ragmem')
+            notes.append(f'"{path}" no longer has any entries of ragmem')
         notes += plan.notes
         changes.append(FileChange(path, form, before, plan.after, plan.wiring))
     if plugin := find_plugin(assistant, desk.places):
-        notes.append(f"its plug-in stays on; `{DISABLE[assistant.name].format(plugin)}` turns it off")
+        notes.append(f"its plug-in stays enabled; `{DISABLE[assistant.name].format(plugin)}` disables it")
     outcome = Outcome(assistant, scope, tuple(changes), tuple(notes))
     if not dry_run:
         _write_all(changes)

@@ -27,14 +27,12 @@ def read_settings(path: Path) -> str | None:
     try:
         if not path.exists():
             if path.is_symlink():
-                raise ConfigError(
-                    f'"{path}" is a link that leads nowhere', hint="mend the link, or remove it"
-                )
+                raise ConfigError(f'"{path}" is a broken link', hint="fix the link, or remove it")
             return None
         if not path.is_file():
             raise ConfigError(f'"{path}" is not a file', hint="move it aside")
         if path.stat().st_size > MAX_BYTES:
-            raise ConfigError(f'"{path}" is larger than {MAX_BYTES:,} bytes', hint="look at what is in it")
+            raise ConfigError(f'"{path}" is larger than {MAX_BYTES:,} bytes', hint="check its contents")
         return path.read_bytes().decode()
     except UnicodeDecodeError as error:
         raise ConfigError(
@@ -54,7 +52,7 @@ def replace_settings(path: Path, before: str | None, after: str | None) -> None:
     """
     place = path.resolve()
     with os_errors_as(
-        StorageError, f'write "{path}"', hint="`--dry-run` shows the change, for you to make it by hand"
+        StorageError, f'write "{path}"', hint="`--dry-run` shows the change, so that you can make it manually"
     ):
         place.parent.mkdir(parents=True, exist_ok=True)
         with _lock(place.parent):

@@ -70,11 +70,11 @@ class JsonHooks:
             raise _json_error(path, error) from error
         except ShapeError as error:
             raise ConfigError(
-                f'"{path}" has another shape than {assistant.title} reads: {error}',
-                hint="mend it, then run the same command again",
+                f'"{path}" does not have the structure that {assistant.title} expects: {error}',
+                hint="fix it, then run the same command again",
             ) from error
         notes = [
-            f'stays beside ours, and does the same: "{hook.command}"' for hook in handwritten_hooks(hooks)
+            f'is kept next to ours, and does the same: "{hook.command}"' for hook in handwritten_hooks(hooks)
         ]
         others = {
             hook.call.program.variables
@@ -83,7 +83,7 @@ class JsonHooks:
         }
         for variables in sorted(others):
             told = " ".join(f"{name}={value}" for name, value in variables) or "the default home"
-            notes.append(f"another home is connected too: {told}")
+            notes.append(f"another ragmem home is also connected: {told}")
         return FilePlan(after, wiring, tuple(notes))
 
     def remove(
@@ -99,7 +99,7 @@ class JsonHooks:
                 {} if assistant.version is None else {hook_insertion.VERSION: assistant.version},
             )
             notes = tuple(
-                f'stays, because somebody wrote it otherwise: "{hook.command}"'
+                f'is kept, because it was edited: "{hook.command}"'
                 for hook in handwritten_hooks(read_hooks(after))
             )
         except JsonTextError as error:
@@ -110,7 +110,7 @@ class JsonHooks:
 def _json_error(path: Path, error: JsonTextError) -> ConfigError:
     return ConfigError(
         f"{path}:{error.line}:{error.column}: not valid JSON: {error}",
-        hint="mend it; nothing was changed",
+        hint="fix it; nothing was changed",
     )
 
 
@@ -171,7 +171,7 @@ class Plugin:
                 raise ConfigError(f'"{path}" was not written by ragmem', hint="give it another name")
             if not _has_home(text, program):
                 raise ConfigError(
-                    f'"{path}" belongs to another home of ragmem',
+                    f'"{path}" belongs to another ragmem home',
                     hint=f"disconnect that one first: RAGMEM_HOME=... ragmem disconnect {assistant.name}",
                 )
             if old is not None and old.digest != digest(text):
@@ -195,7 +195,7 @@ class Plugin:
 def _changed_error(path: Path) -> ConfigError:
     return ConfigError(
         f'"{path}" was changed since ragmem wrote it',
-        hint=f'look at it first: less "{path}"; ragmem writes it anew where there is none',
+        hint=f'check it first: less "{path}"; if you remove it, ragmem creates it again',
     )
 
 
@@ -220,11 +220,11 @@ class McpServer:
             before = old.wiring if old is not None else InsertionRecord()
             after, wiring = self._module.insert_server(text or "", assistant, program, before)
         except (JsonTextError, tomllib.TOMLDecodeError, ShapeError) as error:
-            told = f'the MCP server is not in "{path}", which cannot be changed: {error}'
+            told = f'the MCP server was not added to "{path}", which cannot be changed: {error}'
             return FilePlan(text, old.wiring if old is not None else InsertionRecord(), (told,))
         notes: tuple[str, ...] = ()
         if not servers.is_ours(self._value(after, assistant), program):
-            notes = (f'another MCP server is named {servers.NAME} in "{path}", and stays',)
+            notes = (f'another MCP server is named {servers.NAME} in "{path}", and is kept',)
         return FilePlan(after if after or text is not None else None, wiring, notes)
 
     def remove(

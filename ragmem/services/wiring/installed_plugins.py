@@ -44,7 +44,7 @@ def find_plugin(assistant: Assistant, places: Places) -> str:
                 return ""
             known = _read_json(folder / "extensions" / "extension-enablement.json")
             rules = _table(known.get(NAME)).get("overrides")
-            # The last rule counts; one that begins with "!" turns it off.
+            # The last rule counts; one that begins with "!" disables it.
             is_off = isinstance(rules, list) and rules and str(rules[-1]).startswith("!")
             return "" if is_off else NAME
     return ""

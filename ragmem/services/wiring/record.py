@@ -55,7 +55,7 @@ class Record:
 
     @classmethod
     def read(cls, folder: Path) -> "Record":
-        """Read the record in a state folder; raises ConfigError for a file that is not ours."""
+        """Read the record in a state folder; raises ConfigError for a file that was not written by ragmem."""
         path = folder / FILE
         try:
             document = json.loads(path.read_bytes())
@@ -66,7 +66,7 @@ class Record:
             raise ConfigError(f'cannot read "{path}": {os_reason(error)}') from error
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise ConfigError(
-                f'"{path}" cannot be read as the record of connections',
+                f'"{path}" is not a valid record of connections',
                 hint="move it aside: connections are then detected by their commands",
             ) from error
 

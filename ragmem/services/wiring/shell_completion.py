@@ -86,9 +86,7 @@ def shell_in_use(parent: str, environ: Mapping[str, str]) -> ShellName:
         for known in SCRIPTS:
             if Path(one).name == known:
                 return known
-    raise UsageError(
-        "your shell is none of bash, zsh and fish", hint="name one: ragmem completions install bash"
-    )
+    raise UsageError("your shell is not bash, zsh or fish", hint="name one: ragmem completions install bash")
 
 
 def place_of(shell: ShellName, environ: Mapping[str, str], *, home: Path) -> Path:
@@ -118,7 +116,7 @@ def plan_installation(
 ) -> Installation:
     """Plan the installation for a shell; `edit` adds the lines to the start-up file.
 
-    Raises UsageError for an existing file that is not ours.
+    Raises UsageError for an existing file that was not written by ragmem.
     """
     file, text = place_of(shell, environ, home=home), script_of(shell)
     change: Change = "unchanged" if _read_script(file) == text else "written"
@@ -136,7 +134,7 @@ def plan_removal(
 ) -> Installation:
     """Plan the removal for a shell; `edit` removes our lines from the start-up file.
 
-    Raises UsageError for a file that is not ours, and where the end of our lines is missing.
+    Raises UsageError for a file that was not written by ragmem, and where the end of our lines is missing.
     """
     file = place_of(shell, environ, home=home)
     change: Change = "absent" if _read_script(file) is None else "removed"
@@ -168,7 +166,7 @@ def apply(plan: Installation) -> None:
     except OSError as error:
         raise StorageError(
             f'cannot write "{error.filename or plan.file}": {os_reason(error)}',
-            hint="check its permissions, or take the script yourself: ragmem completions show",
+            hint="check its permissions, or install the script yourself: ragmem completions show",
         ) from error
 
 
@@ -180,7 +178,9 @@ def _read_script(file: Path) -> bytes | None:
         return None
     text = file.read_bytes()
     if OURS not in text[:200]:
-        raise UsageError(f'"{file}" is not ours', hint="move it aside, or keep it: ragmem completions show")
+        raise UsageError(
+            f'"{file}" was not written by ragmem', hint="move it aside, or keep it: ragmem completions show"
+        )
     return text
 
 
@@ -246,5 +246,5 @@ def _without_block(path: Path) -> str:
             kept.append(line)
         within = within and line.strip() != END
     if within:
-        raise UsageError(f'"{path}" has no line "{END}"', hint=f'remove by hand what follows "{BEGIN}"')
+        raise UsageError(f'"{path}" has no line "{END}"', hint=f'remove the lines after "{BEGIN}" manually')
     return "".join(kept)

@@ -50,7 +50,7 @@ def insert_server(
     except tomllib.TOMLDecodeError:
         fits = False
     if not fits:
-        raise ShapeError(f'"{assistant.servers_key}" is written in another way than as tables')
+        raise ShapeError(f'"{assistant.servers_key}" is not written as tables')
     return after, InsertionRecord((Insertion(text[-CONTEXT:], put),), before.made)
 
 
@@ -66,7 +66,7 @@ def remove_server(text: str, assistant: Assistant, program: Program, wiring: Ins
     for after in (exact, _TABLE.sub("", text)):
         if after is not None and _reads(after, wanted, assistant):
             return after
-    raise ShapeError(f'"{assistant.servers_key}.{servers.NAME}" is written in another way than as a table')
+    raise ShapeError(f'"{assistant.servers_key}.{servers.NAME}" is not written as a table')
 
 
 def _table(assistant: Assistant, value: dict[str, Any], end: str) -> str:

@@ -269,7 +269,7 @@ class PostgresDatabase(Queries):
             said = " ".join(str(error).split())
             raise StorageError(
                 f'the connection to "{self.place}" was lost while it committed: {said}',
-                hint="repeat the command; what was stored already is not stored twice",
+                hint="repeat the command; stored texts are not stored twice",
             ) from error
         if ended != "COMMIT":
             # So PostgreSQL answers, without an error, where a statement had failed and somebody went on.
@@ -291,8 +291,8 @@ class PostgresDatabase(Queries):
             if state == "42501" and (principal := current_principal.get()) is not None:
                 # The server's words name the table, and nothing of a row.
                 raise ForbiddenError(
-                    f'"{principal.member}" may not write this: it belongs to others',
-                    hint="a member writes memories of its own, and of its projects; ask an admin",
+                    f'"{principal.member}" may not write this: it belongs to other members',
+                    hint="members can write their own memories and those of their projects; ask an admin",
                 ) from error
             raise error_for(state, str(error), self.place) from error
 
@@ -351,7 +351,7 @@ class PostgresDatabase(Queries):
             given = None
         if given is None:
             raise ConfigError(
-                f'store.url: "{self.place}" is no address of a PostgreSQL database',
+                f'store.url: "{self.place}" is not a URL of a PostgreSQL database',
                 hint="write postgresql://user@host:5432/name; special characters of a password as %XX",
             )
         defaults = {

@@ -275,7 +275,9 @@ def settings_of(principal: Principal | None) -> str:
 
 def _literal(value: str) -> str:
     if "\0" in value:
-        raise ConfigError(f'"{value!a}" is no name of a member or project', hint="leave NUL out of it")
+        raise ConfigError(
+            f'"{value!a}" is not a valid name of a member or project', hint="remove the NUL character"
+        )
     quoted = value.replace("\\", "\\\\").replace("'", "''")
     return f" E'{quoted}'"
 
@@ -288,7 +290,7 @@ def prepare_members(database: Database) -> None:
     """
     if database.dialect != "postgres":
         raise ConfigError(
-            "a team needs a memory in PostgreSQL", hint='set [store] profile = "postgres", and its url'
+            "--team needs the store in PostgreSQL", hint='set [store] profile = "postgres", and its url'
         )
     with database.write() as connection:
         # A database that was restored on another server has the stamp, and lacks what names the role.

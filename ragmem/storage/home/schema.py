@@ -662,8 +662,8 @@ def _read_version(database: Database, connection: Connection) -> int:
     if application or (not ours and (version or strangers)):
         named = ", ".join(strangers[:3]) or "none of ours"
         raise StoreDamagedError(
-            f'the database "{database.place}" is not a memory of ragmem; its tables: {named}',
-            hint="move the file away, or point RAGMEM_HOME at the home you mean",
+            f'the database "{database.place}" is not a ragmem database; its tables: {named}',
+            hint="move the file aside, or set RAGMEM_HOME to the right folder",
         )
     return int(version)
 

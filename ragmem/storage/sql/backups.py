@@ -45,7 +45,7 @@ def copy_database(source: Path, target: Path, *, verified: bool = True) -> None:
         if problems:
             raise StoreDamagedError(
                 f'the database "{source}" is damaged: {problems[0]}',
-                hint="ragmem doctor says what can be done",
+                hint="see ragmem doctor",
             )
         sync(unfinished)
         unfinished.replace(target)

@@ -231,7 +231,7 @@ def _busy(lock: Path, timeout: float) -> StoreBusyError:
     if process is not None:
         hint = f"try again in a moment; process {process} is writing"
         if _is_stopped(process):
-            hint = f"process {process} is stopped in the middle: `kill -CONT {process}` lets it go on"
+            hint = f"process {process} is stopped in the middle: `kill -CONT {process}` resumes it"
     return StoreBusyError(f"another process has been writing for {timeout:g} s", hint=hint)
 
 

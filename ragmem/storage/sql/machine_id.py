@@ -51,6 +51,6 @@ def _read_or_make_id(path: Path) -> str:
     except (OSError, ValueError) as error:
         raise StorageError(
             f'cannot keep this machine\'s id in "{path}": {error}',
-            hint="a shared memory needs a home that can be written, for what is local to this machine",
+            hint="a shared store needs a writable home for local data",
         ) from error
     raise StorageError(f'the machine\'s id in "{path}" is empty', hint="remove the file")

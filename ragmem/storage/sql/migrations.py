@@ -254,6 +254,6 @@ def problem_of(schema: Schema, found: SchemaState) -> tuple[str, str] | None:
             )
     # Version 1 was released before steps were recorded.
     if last != found.version and (last or found.version > 1):
-        problem = f"was half brought up to date: its {schema.component} says schema {found.version}"
+        problem = f"was partly migrated: its {schema.component} has schema {found.version}"
         return f"{problem}, the last step on record is {last or 'none'}", "ragmem doctor --repair"
     return None

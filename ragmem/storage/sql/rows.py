@@ -21,7 +21,7 @@ _LAST = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
 
 _WRONG = (ValueError, TypeError, OverflowError)
 
-RESTORE = "restore a backup: `ragmem doctor` names the newest; with --repair it saves what can be read"
+RESTORE = "restore a backup: `ragmem doctor` names the newest; --repair saves readable memories"
 
 MEMORY_COLUMNS = (
     "id", "source", "uri", "project", "spec", "title", "text", "summary", "kind", "category", "tier",

@@ -87,7 +87,7 @@ def complete(database: Database, schema: Schema) -> list[str]:
         lost = [what for what, statement in lacking.missing if not statement]
         if lost:
             raise StoreDamagedError(
-                f'the database "{database.place}" lacks what cannot be made anew: {", ".join(lost)}',
+                f'the database "{database.place}" lacks tables that cannot be rebuilt: {", ".join(lost)}',
                 hint="restore a backup: `ragmem doctor` names the newest",
             )
         if not lacking.text:

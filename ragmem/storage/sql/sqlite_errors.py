@@ -57,7 +57,7 @@ def _cause(path: Path) -> str:
 def _damage_error(path: Path, problem: str) -> StoreDamagedError:
     return StoreDamagedError(
         f'the database "{path}" is damaged: {problem}',
-        hint="restore a backup: `ragmem doctor` names the newest; with --repair it saves what can be read",
+        hint="restore a backup: `ragmem doctor` names the newest; --repair saves readable memories",
     )
 
 
@@ -65,5 +65,5 @@ def removal_error(path: Path) -> StorageError:
     """Return the error for a database that is gone while somebody has it open."""
     return StorageError(
         f'"{path}" was removed while it was open',
-        hint="put it back, or end what has it open, such as `ragmem serve`, and start that anew",
+        hint="put it back, or restart the programs that use it, such as `ragmem serve`",
     )

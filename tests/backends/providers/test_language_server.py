@@ -153,7 +153,7 @@ def test_a_nonsense_answer_is_shown_with_all_that_it_was_made_of(asked, tiny_mod
     endless = {"RAGMEM_LANGUAGE_MODEL_MODEL": str(tiny_models.chatty)}
     told = asked("query", "--all", QUESTION, "--answer", **endless)
     assert told.returncode == 0, told.stderr
-    assert "the answer names no source" in told.stderr
+    assert "the answer cites no source" in told.stderr
     assert "[1] Tideline" in told.stdout
     assert not [letter for letter in told.stdout if letter < " " and letter not in "\n\t"]
     counted = json.loads(asked("inspect", "usage", "--json").stdout)["total"]
@@ -187,7 +187,7 @@ def test_other_words_that_make_no_sense_change_no_order(asked):
     plain = asked("query", "--all", QUESTION, "--ids")
     expanded = asked("query", "--all", QUESTION, "--ids", "--expand")
     assert (expanded.returncode, expanded.stdout) == (0, plain.stdout)
-    assert "searched without other words" in expanded.stderr
+    assert "searched without rephrasing" in expanded.stderr
 
 
 def test_a_judge_that_makes_no_sense_breaks_no_rule(asked, tmp_path):

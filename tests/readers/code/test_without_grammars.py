@@ -83,7 +83,7 @@ def test_a_python_file_that_cannot_be_parsed_says_what_would_read_the_rest(witho
     done = without("ingest", "--code", "old.py")
     assert done.returncode == 0
     (said,) = done.stderr.splitlines()
-    assert said.startswith("not read whole: old.py: Python cannot read it: ")
+    assert said.startswith("not read completely: old.py: Python cannot read it: ")
     assert said.endswith(f"{MISSING}, then ingest --code --rebuild")
 
 

@@ -163,7 +163,7 @@ def test_a_variable_that_says_otherwise_than_the_switch_is_named(open_memory, ru
     open_memory().prepare()
     done = run("gc", "--disable-idle", RAGMEM_LIFECYCLE_AUTOMATIC="yes")
     assert done.returncode == 2
-    assert "RAGMEM_LIFECYCLE_AUTOMATIC says otherwise" in done.stderr
+    assert "RAGMEM_LIFECYCLE_AUTOMATIC overrides it" in done.stderr
 
 
 def test_a_plan_that_takes_more_than_a_third_is_told_and_not_tried_again(open_memory, quiet, monkeypatch):
@@ -175,7 +175,7 @@ def test_a_plan_that_takes_more_than_a_third_is_told_and_not_tried_again(open_me
     run_gc(memory, quiet, said.append)
     assert (memory.catalog.memories.ids(), runs(memory)) == (before, [])
     assert re.fullmatch(
-        r"gc does not run by itself: \d+ of 57 memories would be archived, more than a third; .*", *said
+        r"idle gc does not run: \d+ of 57 memories would be archived, more than a third; .*", *said
     )
     assert memory.reports.lifecycle().tended.refused in said[0]
     later = now() + EVERY
@@ -196,7 +196,7 @@ def test_what_was_undone_is_told_and_left(open_memory, quiet, monkeypatch):
     monkeypatch.setattr(idle_gc, "now", lambda: later)
     run_gc(memory, quiet, said.append)
     assert memory.catalog.memories.ids() == before
-    assert said == [f"gc does not run by itself: {UNDONE}"]
+    assert said == [f"idle gc does not run: {UNDONE}"]
 
 
 def test_where_time_was_up_while_memories_were_compared_the_next_run_goes_on(open_memory, quiet, monkeypatch):

@@ -344,7 +344,7 @@ def test_the_same_text_again_is_duplicated_and_a_changed_one_replaces_it(client)
     assert [one["status"] for one in (first, again, other)] == ["success", "duplicated", "success"]
     assert first["memory_ids"] == again["memory_ids"] == other["memory_ids"]
     answer = client.post("/query", query="what keeps secrets Vault SOPS").json()["response"]
-    assert 'nothing here tells "Vault"' in answer
+    assert 'no memory mentions "Vault"' in answer
     assert "Vault 1.15" not in answer
 
 

@@ -112,7 +112,7 @@ def test_where_the_language_model_fails_the_context_is_the_response_and_a_stream
     answer = ok(failing.post("/query", query=QUESTION))
     assert answer["response"].startswith("<ragmem-memory>")
     assert answer["llm_generated"] is False
-    assert any("not answered in words" in note for note in answer["notes"])
+    assert any("not answered by the language model" in note for note in answer["notes"])
     assert "error" in lines(failing.post("/query/stream", query=QUESTION))[-1]
     assert failing.post("/query", query="hi", mode="bypass").status_code == 503
 

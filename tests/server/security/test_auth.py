@@ -52,7 +52,7 @@ def test_a_file_that_holds_no_token_is_refused(tmp_path, content):
     path = token_path(tmp_path)
     path.touch(mode=0o600)
     path.write_text(content)
-    with pytest.raises(ConfigError, match="holds no token"):
+    with pytest.raises(ConfigError, match="contains no token"):
         load_token(tmp_path)
 
 

@@ -95,7 +95,7 @@ def test_nothing_goes_unencrypted_to_other_machines(here, monkeypatch, host, swi
     assert (code, "allow_remote = true" in said) == (2, True)
     monkeypatch.setenv("RAGMEM_SERVE_ALLOW_REMOTE", "true")
     code, said = here("serve", "--host", host, "--port", "0", switch)
-    assert (code, "nothing would be encrypted" in said, "--cert and --key" in said) == (2, True, True)
+    assert (code, "connections would not be encrypted" in said, "--cert and --key" in said) == (2, True, True)
 
 
 def test_an_address_of_another_machine_is_a_clear_failure(here, monkeypatch, pair):
@@ -123,7 +123,7 @@ def test_files_that_are_no_pair_are_told_in_a_line(here, tmp_path, pair):
         (("--cert", str(cert), "--key", str(other)), "are not a certificate and its private key"),
         (("--cert", str(empty), "--key", str(key)), "are not a certificate and its private key"),
         (("--cert", str(cert), "--key", str(locked)), "is encrypted"),
-        (("--cert", str(cert), "--key", str(readable)), "everybody can read the private key"),
+        (("--cert", str(cert), "--key", str(readable)), "everyone can read the private key"),
     ):
         code, said = here("serve", "--port", "0", *arguments)
         assert (code, wanted in said.splitlines()[0]) == (2, True), said

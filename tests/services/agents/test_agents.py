@@ -547,7 +547,7 @@ def test_doctor_tells_of_full_inboxes_of_silent_agents_and_of_damage(doctor, tmp
         damaged.write(b"\0" * 8192)
     ((status, detail, fix),) = doctor()
     assert status == "failed"
-    assert fix.startswith("move it away: mv ")
+    assert fix.startswith("move it aside: mv ")
 
 
 NAMES = ("one", "two", "three")

@@ -355,7 +355,9 @@ def test_code_that_was_not_read_to_its_end_is_told(memory, command):
     with memory.catalog.database.write() as connection:
         connection.execute("UPDATE code_roots SET complete = 0")
     assert not memory.code.impact("load").complete
-    assert "not read to its end: ragmem ingest --code ." in command("inspect", "impact", "load").stderr
+    assert (
+        "the code graph is incomplete: ragmem ingest --code ." in command("inspect", "impact", "load").stderr
+    )
 
 
 @pytest.mark.parametrize(

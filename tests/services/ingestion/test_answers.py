@@ -163,7 +163,7 @@ class TestDates:
         assert found(filled, f"what happened {when}?")[:3] == ["standup-may", "other", "far"]
 
     def test_where_nothing_happened_then_there_is_a_note(self, filled):
-        assert asked(filled, "what happened on 2026-02-03?").notes == ("nothing here happened then",)
+        assert asked(filled, "what happened on 2026-02-03?").notes == ("no memory has an event at that time",)
 
     def test_no_more_than_fifty_memories_come_by_a_date_the_newest_of_them(self, memory):
         fill(memory, [draft(f"n{n:02}", f"Note {n}.", days=1 + n / 100) for n in range(60)])
@@ -244,7 +244,7 @@ class TestSilence:
     def test_a_question_that_nothing_answers_finds_nothing_and_says_why(self, filled):
         answer = asked(filled, "Which flamingos winter at the weekly market of Marrakesh?")
         assert answer.matches == ()
-        assert "nothing here answers it" in answer.notes[0]
+        assert "no memory answers this" in answer.notes[0]
         assert "--nearest" in answer.notes[0]
         assert answer.evidence["cosine"] < answer.evidence["floor"]
         assert answer.evidence["margin"] < 0
@@ -252,7 +252,7 @@ class TestSilence:
     def test_where_nothing_comes_near_there_is_a_note_as_well(self, filled):
         answer = asked(filled, FOREIGN)
         assert answer.matches == ()
-        assert "nothing here comes near enough" in answer.notes[0]
+        assert "no memory is relevant enough" in answer.notes[0]
 
     def test_the_nearest_are_shown_to_who_wants_them_however_far_they_are(self, filled):
         answer = asked(filled, FOREIGN, nearest=True)
@@ -355,7 +355,7 @@ class TestOtherWords:
             self.tell(memory, "other words")
             answer = asked(memory, "the gateway retries", expand=True)
         assert answer.matches[0].memory.uri.startswith("gateway")
-        assert any("without other words" in note for note in answer.notes)
+        assert any("without rephrasing" in note for note in answer.notes)
 
     @pytest.mark.parametrize(("manner", "noted"), [("garbage", True), ("down", True), ("valid", False)])
     def test_a_language_model_that_fails_leaves_the_question_itself_with_a_note(
@@ -365,7 +365,7 @@ class TestOtherWords:
         fill(memory, noise(12))
         answer = asked(memory, "the gateway retries", expand=True)
         assert answer.matches[0].memory.uri.startswith("gateway")
-        assert any("without other words" in note for note in answer.notes) is noted
+        assert any("without rephrasing" in note for note in answer.notes) is noted
 
 
 class TestBetterOrder:
@@ -482,7 +482,7 @@ class TestCommand:
         told = filled("query", "--explain", "--all", question)
         assert told.returncode == 1
         assert told.stdout == ""
-        assert "nothing here answers it" in told.stderr
+        assert "no memory answers this" in told.stderr
         assert "floor" in told.stderr
         document = json.loads(filled("query", "--explain", "--json", "--all", question).stdout)
         assert document["matches"] == []

@@ -591,12 +591,12 @@ def _header(**fields):
 
 DAMAGES = {
     "empty": (lambda _: b"", "it is empty"),
-    "cut after a line": (_drop_last, "it breaks off after line 3"),
+    "cut after a line": (_drop_last, "it is truncated after line 3"),
     "cut within a line": (lambda raw: raw[:-40], "line 4: not valid JSON"),
-    "cut within gzip": (lambda raw: gzip.compress(raw)[:-20], "it breaks off or is damaged after line"),
+    "cut within gzip": (lambda raw: gzip.compress(raw)[:-20], "it is truncated or damaged after line"),
     "a flipped bit in gzip": (
         lambda raw: (packed := gzip.compress(raw))[:-8] + bytes([packed[-8] ^ 1]) + packed[-7:],
-        "it breaks off or is damaged after line",
+        "it is truncated or damaged after line",
     ),
     "a changed word": (
         lambda raw: raw.replace(b"title of a.md", b"title of A.md"),

@@ -326,12 +326,12 @@ def sealed(header: str, content: bytes) -> bytes:
         ("at 1", b"\xff", "it is not UTF-8"),
         ("at 1\ntitle \udcff", b"text", "it is not UTF-8"),
         ("at 1", b" \n", "it has no text"),
-        ("at soon", b"text", "its head has an invalid field"),
-        ("title x", b"text", "its head has an invalid field"),
-        ("at 1\ntype wish", b"text", "its head has an invalid field"),
-        ("at 1\nkind wish", b"text", "its head has an invalid field"),
-        ("at 1\nevent soon", b"text", "its head has an invalid field"),
-        ("at 1\nevent 0001-01-01T00:00:00+14:00", b"text", "its head has an invalid field"),
+        ("at soon", b"text", "its header has an invalid field"),
+        ("title x", b"text", "its header has an invalid field"),
+        ("at 1\ntype wish", b"text", "its header has an invalid field"),
+        ("at 1\nkind wish", b"text", "its header has an invalid field"),
+        ("at 1\nevent soon", b"text", "its header has an invalid field"),
+        ("at 1\nevent 0001-01-01T00:00:00+14:00", b"text", "its header has an invalid field"),
     ],
 )
 def test_a_file_whose_sum_is_right_and_whose_content_is_not_is_set_aside(

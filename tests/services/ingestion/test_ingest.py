@@ -82,7 +82,7 @@ def test_a_discarded_text_answers_where_nothing_else_does(memory):
     memory.ingest([Draft("transcripts", "/chatter", CHATTER, "chatter")])
     (last,) = memory.query("update the todo list").matches
     assert (last.memory.tier, last.memory.state) == (Tier.DISCARD, State.BUFFERED)
-    assert "only texts of the tier discard" in memory.query("update the todo list").notes[0]
+    assert "only discarded texts match" in memory.query("update the todo list").notes[0]
     memory.ingest([Draft("ingest", "/todo", "Update the todo list by `make todo`, because it is generated.")])
     assert [match.memory.uri for match in memory.query("update the todo list").matches] == ["/todo"]
     question = Question("update the todo list", discarded="always")

@@ -66,7 +66,7 @@ def test_an_answer_that_is_no_text_describes_nothing(seeded, eyes, said):
     report, texts = seeded()
     assert not texts
     assert len(eyes.posts) == 1
-    assert any("a picture is not described" in reason for reason in _warnings(report))
+    assert any("a picture was not described" in reason for reason in _warnings(report))
 
 
 def _picture(path, color="navy"):

@@ -115,7 +115,7 @@ def test_a_text_that_an_agent_changes_waits_again_and_an_unchanged_one_does_not(
 
 def test_an_agent_proposes_over_mcp_and_has_no_tool_that_accepts(memory):
     said = call_tool(memory, "remember", {"text": WISH}, session="s-1")
-    assert "a person has to accept it" in said.text
+    assert "a person must accept it" in said.text
     [one] = memory.approvals.proposals()
     assert one.item.text == WISH
     call_tool(

@@ -155,7 +155,7 @@ def test_a_link_in_a_repository_leads_no_skill_out_of_it(approve, project, tmp_p
     (project / link).symlink_to(away)
     refused = approve("accept", draft["id"])
     assert (refused.returncode, list(away.iterdir())) == (2, [])
-    assert "out of the project" in refused.stderr
+    assert "outside of the project" in refused.stderr
 
 
 def test_two_sessions_are_no_workflow(approve, open_memory, tmp_path):

@@ -153,7 +153,7 @@ def test_secrets_stay_at_home(bundle, home):
     result, path = bundle("b.tar", "--no-wheels")
 
     assert (
-        "config.toml goes without the secrets of: store.url, store.environment.NEO4J_PASSWORD"
+        "config.toml is written without the secrets of: store.url, store.environment.NEO4J_PASSWORD"
         in result.stderr
     )
     with tarfile.open(path) as tar:
@@ -229,7 +229,7 @@ def test_models_of_the_hubs_cache_come_along_when_they_are_named(bundle, tmp_pat
     [
         (["--no-wheels", "--with", "no/such"], 'there is no model "no/such"'),
         (["--extras", "onnx,nothing"], 'ragmem has no extra "nothing"'),
-        (["--no-wheels", "--extras", "onnx"], "--no-wheels leaves nothing to choose"),
+        (["--no-wheels", "--extras", "onnx"], "--no-wheels cannot be combined"),
         (["--platform", "win_amd64"], 'wheels for "win_amd64" cannot be chosen on this system'),
         (["--verify", "--force"], "--verify cannot be combined with other options"),
     ],

@@ -292,7 +292,7 @@ def test_a_home_of_an_earlier_release_changes_its_model(name, open_memory, tmp_p
     (told,) = [check for check in memory.doctor.examine().checks if check.name == "model change"]
     assert told.fix == "ragmem models resume"
     (stored,) = memory.ingest(drafts(1))
-    assert "nothing says how to open it" in stored.note
+    assert "which cannot be opened" in stored.note
     assert memory.vectors.reembed().finished
     assert memory.query("why did the deploy fail with 502").rung == "text and vectors"
     memory.ingest(drafts(1, first=1))

@@ -169,7 +169,7 @@ def test_a_repository_without_a_graph_leads_to_the_one_that_has_it(home, hub, tm
 def test_a_graph_whose_weights_the_hub_lacks_is_told(home, hub):
     (hub.folder / "onnx" / "model.onnx_data").unlink()
     told = pull(home, hub, f"onnx:{NAME}@fp32")
-    assert "warning: it cannot be used as it is" in told.err
+    assert "warning: it cannot be used:" in told.err
     assert "model.onnx_data" in told.err
 
 
@@ -186,7 +186,7 @@ def test_on_a_terminal_the_size_is_told_and_asked_first(home, hub, monkeypatch, 
     monkeypatch.setattr("sys.stdin", Terminal(reply))
     told = pull(home, hub, f"onnx:{NAME}@int8", *options)
     assert f"{NAME} aaaaaaaaaaaa: " in told.err
-    assert ("fetch " in told.err + told.out) is (not options)
+    assert ("download " in told.err + told.out) is (not options)
     assert (told.code, folder_of(home.data, NAME).exists()) == ((0, True) if there else (2, False))
     assert any("/resolve/" in asked for asked, _, _ in hub.asked) is there
 

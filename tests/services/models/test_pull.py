@@ -140,7 +140,7 @@ def test_a_connection_that_breaks_off_is_taken_up_where_it_broke(hub, data, mode
 
 def test_a_hub_that_breaks_off_again_and_again_leaves_what_came_for_the_next_time(hub, data, tmp_path):
     hub.stall_after = hub.break_after = 0
-    with pytest.raises(RagmemError, match="was interrupted again and again") as caught:
+    with pytest.raises(RagmemError, match="was interrupted repeatedly") as caught:
         pulled(data, hub)
     assert (caught.value.exit_code, names(data, tmp_path)) == (3, [])
     hub.break_after = -1
@@ -214,7 +214,7 @@ def test_a_busy_hub_is_asked_again(hub, data):
 def refusals():
     yield "no/such", "main", {}, NotFoundError, 'there is no model "no/such"'
     yield NAME, "v9", {}, NotFoundError, 'has no revision "v9"'
-    yield NAME, "main", {"gated": True}, RagmemError, "only to those who agreed"
+    yield NAME, "main", {"gated": True}, RagmemError, "requires you to accept"
     yield NAME, "main", {"token": "x"}, RagmemError, "denies access to .*: 401"
     yield "../../etc", "main", {}, UsageError, "is not a name of a model"
     yield "tiny", "main", {}, UsageError, "is not a name of a model"

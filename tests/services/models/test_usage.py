@@ -258,7 +258,7 @@ def test_a_line_that_broke_off_costs_no_other_one(home, capfd, monkeypatch):
     assert ledger.today().calls == 2
     monkeypatch.setenv("RAGMEM_HOME", str(home.root))
     assert run(["inspect", "usage"]) == 0
-    assert "could not be read, and are in no sum: 1" in capfd.readouterr().err
+    assert "missing in the sums: 1" in capfd.readouterr().err
     assert home.ledger().today().calls == 2
     [entry] = Catalog.at(home.root / "data").log.entries()
     assert entry["detail"] == {"unreadable lines": 1}
@@ -408,7 +408,7 @@ def test_doctor_tells_of_a_cap_and_takes_up_what_was_interrupted(home, capfd, mo
     capped, interrupted = spend()
     assert capped[0] == "warning"
     assert "cap of 1 request is reached" in capped[1]
-    assert "that a killed process left: 1" in interrupted[1]
+    assert "left by a killed process: 1" in interrupted[1]
     assert spend("--repair", "--yes") == [capped]
     assert not home.spool()
 

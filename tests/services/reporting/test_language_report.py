@@ -114,8 +114,8 @@ def test_the_report_for_people_can_be_pasted(report):
     code, out, err = report(Perfect(), "--whole")
     assert code == 0
     assert "**compatible/chatter**, ragmem " in out
-    assert "- valid JSON 100%, of use after repair 100%; 0 invented entities" in out
-    assert "questions answered right: 14 of 14; questions without an answer refused: 10 of 10" in out
+    assert "- valid JSON 100%, usable after repair 100%; 0 invented entities" in out
+    assert "questions answered correctly: 14 of 14; questions without an answer refused: 10 of 10" in out
     assert re.search(r"^\| model \| 1\.00 \| 1\.00 \| 1\.00 \| 1\.00 \|$", out, re.MULTILINE)
     assert re.search(r"^\| rules \| 0\.\d\d \|", out, re.MULTILINE)
     assert not any(private in out for private in ("127.0.0.1", os.environ["HOME"], os.environ["RAGMEM_HOME"]))
@@ -126,7 +126,7 @@ def test_two_minutes_are_not_exceeded_and_whole_goes_on(report, monkeypatch):
     monkeypatch.setattr(language_report, "REPORT_S", 0.0)
     [found] = json.loads(report(Perfect(), "--json")[1])["reports"]
     assert found["passages"] < 24
-    assert "--whole goes on" in found["note"]
+    assert "--whole runs all" in found["note"]
     [found] = json.loads(report(Perfect(), "--whole", "--json")[1])["reports"]
     assert found["passages"] == 24
 

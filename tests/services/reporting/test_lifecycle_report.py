@@ -107,9 +107,7 @@ def test_why_gc_does_not_run_by_itself_is_told(lived, command, monkeypatch):
     assert "idle gc is off" in " ".join(command("--all").stdout.split())
     monkeypatch.setenv("RAGMEM_LIFECYCLE_AUTOMATIC", "yes")
     write_mark(memory.catalog.database, Mark(NOW, "1/2", "more than a third would go"))
-    assert "gc does not run by itself: more than a third would go." in " ".join(
-        command("--all").stdout.split()
-    )
+    assert "idle gc does not run: more than a third would go." in " ".join(command("--all").stdout.split())
     told = json.loads(command("--all", "--json").stdout)["tended"]
     assert told == {"at": "2026-06-01T00:00:00Z", "refused": "more than a third would go"}
 
@@ -171,7 +169,7 @@ def test_the_charts_keep_to_the_terminal_and_need_no_colours(command, columns):
     charts = shown.stdout.partition("\nAlone: ")[0].splitlines()
     assert max(map(len, charts)) <= columns
     assert "\x1b" not in shown.stdout
-    for told in ("States", "Types", "buffer", "half way", "Alone: what goes next"):
+    for told in ("States", "Types", "buffer", "half way", "Isolated memories: next"):
         assert told in shown.stdout
     painted = command("--all", COLUMNS=str(columns), FORCE_COLOR="1")
     assert "\x1b[" in painted.stdout

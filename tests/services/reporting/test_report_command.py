@@ -48,10 +48,10 @@ def test_plots_are_drawn_by_name_and_have_the_same_numbers_as_json(command):
 
 
 def test_latency_is_measured_only_when_asked_for(command):
-    assert "Time of a question" not in command("plots", "--all", *AT).stdout
+    assert "Query times" not in command("plots", "--all", *AT).stdout
     done = command("plots", "latency", "--all", *AT)
-    assert "Time of a question" in done.stdout
-    assert "asking 100 questions" in done.stderr
+    assert "Query times" in done.stdout
+    assert "timing 100 queries" in done.stderr
     assert "p95" in done.stdout
 
 

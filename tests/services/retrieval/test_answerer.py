@@ -120,7 +120,7 @@ def test_query_answers_in_words_and_names_what_it_cites(ragmem, tmp_path):
     words, _, sources = said.stdout.rpartition("words were said.\n")
     assert words
     assert sources.startswith("[1] ")
-    assert "the answer names no source" in said.stderr
+    assert "the answer cites no source" in said.stderr
     told = json.loads(ragmem(*asked, "--json", **home, **model).stdout)
     assert told["model"] == "fake-valid"
     assert [(one["number"], one["cited"]) for one in told["sources"]] == [(1, False)]

@@ -58,7 +58,7 @@ def test_a_question_cannot_close_its_frame():
 
 @pytest.mark.parametrize("answer", ["", "I cannot", '{"texts": "one"}', "null"])
 def test_an_answer_without_a_list_is_an_error_that_names_the_model(answer):
-    with pytest.raises(BackendError, match='"answering" gave no other words'):
+    with pytest.raises(BackendError, match='"answering" did not rephrase'):
         expand(Answering(answer), QUESTION)
 
 
@@ -72,7 +72,7 @@ def test_a_question_is_expanded_once():
 def test_a_model_that_is_down_leaves_the_plain_question_with_a_note():
     texts, note = Expansions().of(FakeLanguageModel("down"), QUESTION)
     assert texts == ()
-    assert note.startswith("searched without other words: the fake language model is down")
+    assert note.startswith("searched without rephrasing: the fake language model is down")
 
 
 def test_a_model_that_does_not_answer_is_waited_for_once():

@@ -49,7 +49,7 @@ def test_a_detail_that_no_match_has_is_told_before_the_nearest(filled, question,
     answer = asked(filled, question)
     assert answer.matches
     assert answer.missing == missing
-    assert f'nothing here tells "{missing[0]}"' in answer.notes[0]
+    assert f'no memory mentions "{missing[0]}"' in answer.notes[0]
     assert answer.notes[0] in context(answer, redactor=filled.redactor).text
 
 
@@ -87,7 +87,7 @@ def test_what_another_speaker_says_is_told_as_no_answer(filled):
     answer = asked(filled, "Where did Pavel sell the old sailing boat?")
     assert answer.matches
     assert answer.missing == ("this about Pavel",)
-    assert answer.notes[0] == "nothing here tells this about Pavel; these are the nearest"
+    assert answer.notes[0] == "no memory mentions this about Pavel; these are the nearest"
     club = Draft("notes", "club", "The boat club meets on Mondays.", event_time=NOW, scope=Scope("user"))
     filled.ingest([club], rule="off")
     assert asked(filled, "Where did Pavel sell the old sailing boat?").missing == ("this about Pavel",)

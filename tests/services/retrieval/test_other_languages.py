@@ -80,7 +80,7 @@ def test_a_question_about_something_else_is_met_with_silence(memory, question):
     fill(memory)
     answer = memory.query(question)
     assert answer.matches == ()
-    assert answer.notes == ("nothing here comes near enough to answer it; --nearest shows what is nearest",)
+    assert answer.notes == ("no memory is relevant enough to answer this; --nearest shows the nearest",)
     assert memory.query(question, question=Question(question, nearest=True)).matches
 
 

@@ -322,7 +322,7 @@ def test_a_mode_of_the_engine_scores_by_relevance_and_is_silent_where_nothing_an
     nonsense = filled.query("zebra quagga okapi", question=Question("zebra quagga okapi", mode=mode), at=NOW)
     assert nonsense.matches == ()
     assert nonsense.graph == {}
-    assert "nothing here" in nonsense.notes[0]
+    assert "no memory is relevant" in nonsense.notes[0]
 
 
 @pytest.mark.parametrize("mode", MODES)

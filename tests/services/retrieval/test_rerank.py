@@ -93,7 +93,7 @@ def test_without_weight_the_first_order_stays():
 def test_a_reranker_that_lacks_scores_leaves_the_first_order(scores):
     reranked = rerank(Scores(scores), QUESTION, found(), options=RerankOptions(), breaker=CircuitBreaker())
     assert titles(reranked) == list(TEXTS)
-    assert reranked.note.startswith('the first order stays: the reranker "scores" gave no score')
+    assert reranked.note.startswith('the original order stays: the reranker "scores" gave no score')
 
 
 def test_what_was_not_read_in_time_keeps_its_place():
@@ -101,7 +101,7 @@ def test_what_was_not_read_in_time_keeps_its_place():
     reranked = rerank(scores, QUESTION, found(), options=RerankOptions(weight=1), breaker=CircuitBreaker())
     assert titles(reranked) == [TEXTS[4], TEXTS[1], TEXTS[2], TEXTS[3], TEXTS[0]]
     assert [one.score for one in reranked.matches] == [0.9, 0.8, 0.7, 0.6, 0.5]
-    assert reranked.note == "the reranker read 3 of 5 in its time"
+    assert reranked.note == "the reranker read 3 of 5 before the timeout"
 
 
 def test_a_dead_reranker_is_waited_for_once():
@@ -208,5 +208,5 @@ def test_a_cross_encoder_in_an_onnx_file_reads_a_careful_question(asked, tmp_pat
     damaged = asked(RAGMEM_RERANKER_BACKEND="onnx", RAGMEM_RERANKER_MODEL=str(folder))
     answer = damaged.retrieval.ask(question, careful=True)
     assert len(answer.matches) == 2
-    assert "the first order stays" in answer.notes[-1]
+    assert "the original order stays" in answer.notes[-1]
     assert "tokenizer.json" in answer.notes[-1]

@@ -91,11 +91,11 @@ def test_what_was_forgotten_is_found_no_more_and_comes_back_with_undo(inside, fi
     assert filled["crane"] not in inside("query", "Crane", "--ids", "--nearest").stdout
 
     undone = inside("forget", "--undo", run)
-    assert (undone.returncode, undone.stdout) == (0, f"brought back 1 memory of run {run}\n")
+    assert (undone.returncode, undone.stdout) == (0, f"restored 1 memory of run {run}\n")
     assert inside("inspect", "memory", filled["crane"], "--json").stdout == before
     again = inside("forget", "--undo", run)
     assert again.returncode == 2
-    assert "already undone" in again.stderr
+    assert "undone already" in again.stderr
 
 
 @pytest.mark.parametrize(

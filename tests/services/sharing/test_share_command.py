@@ -585,7 +585,7 @@ def test_what_a_member_signs_is_verified_and_another_key_is_not_theirs(team, tmp
     git(ada.folder, "config", "user.signingkey", f"{tmp_path}/old-key.pub")
     ada.decide(QUEUE)
     assert "1 record, signed" in ada.tell("share", "push", "--yes")
-    assert f"the key of {ada.name} was seen first now" in bob("share", "fetch").stderr
+    assert f"the key of {ada.name}, seen for the first time" in bob("share", "fetch").stderr
     git(ada.folder, "config", "user.signingkey", f"{tmp_path}/new-key.pub")
     ada.decide(EVENTS, "more.md")
     ada.tell("share", "push")

@@ -521,7 +521,7 @@ NONE = {
     "an export that breaks off": (
         lambda here: _text_file(here, "c.json", '[{"a": [', "chatgpt"),
         3,
-        "it breaks off",
+        "it is truncated",
     ),
     "another schema": (_other_schema, 3, 'no column "narrative" in "observations"'),
     "an archive that grows without end": (_bomb, 3, "as no export does"),

@@ -258,7 +258,7 @@ def test_a_step_of_another_build_is_refused(new):
 )
 def test_a_half_migration_is_sent_to_the_doctor(new, sql):
     new.connection().execute(sql)
-    with pytest.raises(StoreDamagedError, match="half brought up to date") as caught:
+    with pytest.raises(StoreDamagedError, match="partly migrated") as caught:
         migrate(new, CATALOG)
     assert "doctor --repair" in caught.value.hint
 

@@ -133,7 +133,7 @@ export function Days({
       ref={box}
       tabIndex={0}
       role="group"
-      aria-label="Memories by day. Left and right move the chosen span, with Shift they change its end, Escape chooses all."
+      aria-label="Memories by day. Left and right move the selected period, with Shift they change its end, Escape selects all."
       onKeyDown={(event) => {
         const now = chosen ?? [last - days * 7, last];
         const step = event.key === "ArrowLeft" ? -days : event.key === "ArrowRight" ? days : 0;

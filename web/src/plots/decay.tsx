@@ -152,7 +152,7 @@ export function DecayCurves({
       <p class="quiet small">
         {own && age !== null
           ? `The open memory is ${days(age)} old: ${recencyAt(own, age, PUBLISHED).toFixed(2)} of its recency is left, which ranks as ${recencyAt(own, age, RANKS).toFixed(2)}.`
-          : "The circles are half-lives: at that age half of the recency is left. Open a memory to see where it stands."}
+          : "The circles mark half-lives: at that age half of the recency is left. Open a memory to see its position."}
       </p>
     </div>
   );

@@ -99,7 +99,7 @@ export function Agents(): JSX.Element {
           )}
           {!live.agents && !live.problem && <Skeleton lines={5} tall />}
           {live.agents && !live.agents.length && (
-            <Empty title="No agent has checked in">
+            <Empty title="No agents yet">
               <p>
                 An agent appears here with its first <code>POST /heartbeat</code>, or by the MCP tool of the same
                 name.
@@ -185,7 +185,7 @@ function AgentCard({ agent, chosen }: { agent: Agent; chosen: boolean }): JSX.El
       )}
       {asking && (
         <Confirm title={`Stop ${agent.id}?`} action="Stop it" danger onYes={() => { signal("stop"); }} onNo={() => { setAsking(false); }}>
-          <p>It is told with its next heartbeat, and ends when it has finished its step.</p>
+          <p>It receives the signal with its next heartbeat, and stops after its current step.</p>
         </Confirm>
       )}
     </li>
@@ -228,7 +228,7 @@ function Send({ agents, to }: { agents: Agent[]; to: string }): JSX.Element {
             rows={3}
             value={text}
             maxLength={16_000}
-            placeholder="What should they know?"
+            placeholder="Message"
             onInput={(event) => { setText(event.currentTarget.value); }}
             onKeyDown={(event) => {
               if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) send();
@@ -250,8 +250,8 @@ function Send({ agents, to }: { agents: Agent[]; to: string }): JSX.Element {
 function Feed({ events }: { events: AgentEvent[] }): JSX.Element {
   const shown = events.filter((event) => !CHECK_IN.has(event.type));
   return (
-    <Card title="What happens" aside={<span class="quiet">latest first</span>}>
-      {!shown.length && <Empty title="Quiet so far"><p>Events appear here as they happen.</p></Empty>}
+    <Card title="Events" aside={<span class="quiet">latest first</span>}>
+      {!shown.length && <Empty title="No events yet"><p>Events appear here as they happen.</p></Empty>}
       <ol class="feed" aria-live="polite">
         {shown.slice(0, 60).map((event) => (
           <li key={event.id}>

@@ -28,8 +28,8 @@ export function Approvals({ project, onChanged }: { project: string | undefined;
   if (problem && problem.status !== 404) return <ErrorLine problem={problem} retry={reload} />;
   if (!data?.proposals.length) return null;
   return (
-    <Card title="Waits for you" aside={<span class="quiet">{count(data.waiting)}</span>}>
-      <p class="quiet small">Until you accept them these count for nothing; a search finds them, marked.</p>
+    <Card title="Waiting for your review" aside={<span class="quiet">{count(data.waiting)}</span>}>
+      <p class="quiet small">These take effect only after you accept them; searches show them marked.</p>
       <ul class="archive">
         {data.proposals.map((item) => (
           <Item key={item.id} item={item} onDecide={(verdict) => { decide(item, verdict); }} />

@@ -47,7 +47,7 @@ export function Graph(): JSX.Element {
         {data && data.nodes.length === 0 && (
           <Empty title="There is no graph yet">
             <p>
-              Names come from what you seed: run <code>ragmem seed</code>, or choose another project.
+              Names come from indexed texts: run <code>ragmem seed</code>, or choose another project.
             </p>
           </Empty>
         )}
@@ -265,7 +265,7 @@ function Finder({ graph, canvas }: { graph: CompactGraph; canvas: GraphCanvas | 
           aria-expanded={listed.length > 0}
           aria-controls="found-names"
           aria-activedescendant={listed.length ? `found-${chosen}` : undefined}
-          aria-label="Find a name in the graph"
+          aria-label="Find an entity in the graph"
           placeholder="Find a name"
           autocomplete="off"
           spellcheck={false}
@@ -315,7 +315,7 @@ function Legend({ graph, hidden }: { graph: CompactGraph; hidden: ReadonlySet<st
     return found;
   }, [graph]);
   return (
-    <div class="legend" role="group" aria-label="Kinds of names">
+    <div class="legend" role="group" aria-label="Types of entities">
       {FAMILIES.map((family, index) =>
         counts[index] ? (
           <button
@@ -390,7 +390,7 @@ function TimeSlider({
           min="0"
           max={STEPS}
           value={low}
-          aria-label="Spoken of since"
+          aria-label="Mentioned since"
           aria-valuetext={date(new Date(from * 1000).toISOString())}
           onInput={(event) => {
             set("from", Number(event.currentTarget.value));
@@ -401,7 +401,7 @@ function TimeSlider({
           min="0"
           max={STEPS}
           value={high}
-          aria-label="Spoken of until"
+          aria-label="Mentioned until"
           aria-valuetext={date(new Date(to * 1000).toISOString())}
           onInput={(event) => {
             set("to", Number(event.currentTarget.value));

@@ -39,14 +39,14 @@ function Home(): JSX.Element {
   if (problem) return <ErrorLine problem={problem} retry={reload} />;
   if (!data) return <Skeleton lines={3} tall />;
   const { total, tier, state } = data.catalog;
-  const late = state.pending ? `${count(state.pending)} memories wait for theirs` : `${compact(total.chunks ?? 0)} chunks`;
+  const late = state.pending ? `${count(state.pending)} memories wait for vectors` : `${compact(total.chunks ?? 0)} chunks`;
   const figures: [string, ComponentChildren, string][] = [
     ["on disk", bytes(data.bytes), data.home],
     ["memories", compact(total.memories ?? 0), `${compact(total.characters ?? 0)} characters`],
     ["vectors", compact(data.store.vectors ?? data.store.chunks ?? 0), late],
     ["kept whole", compact(tier.ingest ?? 0), `${count(tier.summarize ?? 0)} summarized, ${count(tier.discard ?? 0)} in the buffer`],
     ["waiting", count(data.inbox.waiting), data.inbox.waiting ? "in the inbox" : "the inbox is empty"],
-    ["models", data.models, data.inbox.aside ? `${data.inbox.aside} writes put aside` : "answer in this process"],
+    ["models", data.models, data.inbox.aside ? `${data.inbox.aside} rejected writes` : "answer in this process"],
   ];
   return (
     <ul class="tiles">
@@ -126,7 +126,7 @@ function NotRead(): JSX.Element {
     <Card title="Not read" aside={data && <span class="quiet">looked <Ago at={data.looked_at} /></span>}>
       {problem && <ErrorLine problem={problem} retry={reload} />}
       {!data && !problem && <Skeleton lines={4} />}
-      {data && !data.unread.length && <p class="quiet">All files that ragmem knows of are read.</p>}
+      {data && !data.unread.length && <p class="quiet">All known files are indexed.</p>}
       <ul class="told-list">
         {(data?.unread ?? []).map((one) => (
           <li key={`${one.what} ${one.reason}`}>
@@ -210,7 +210,7 @@ function ChangeProject({
       to: into || name.trim(),
     }).then(
       (done) => {
-        say(into ? `${project.name} is a part of ${done.name} now` : `Its name is ${done.name} now`);
+        say(into ? `${project.name} was joined with ${done.name}` : `Renamed to ${done.name}`);
         onEnd(true);
       },
       (error: unknown) => {
@@ -267,8 +267,8 @@ function Findings(): JSX.Element {
           <p class={`verdict ${data.status}`}>
             <i aria-hidden="true" />
             {data.status === "ok"
-              ? `All ${count(checks.length)} checks are fine`
-              : `${counted(troubled.length, "check")} of ${count(checks.length)} to look at`}
+              ? `All ${count(checks.length)} checks passed`
+              : `${counted(troubled.length, "check")} of ${count(checks.length)} with findings`}
           </p>
           <ul class="checks">
             {troubled.map((one) => <Finding key={one.name} check={one} />)}
@@ -301,11 +301,11 @@ function Finding({ check }: { check: Check }): JSX.Element {
 function Given(): JSX.Element {
   const { data, problem, reload } = useGet<{ injections: Injection[] }>("/v1/memory/injections", { limit: 12 });
   return (
-    <Card title="Given to assistants">
+    <Card title="Injections">
       {problem && <ErrorLine problem={problem} retry={reload} />}
       {!data && !problem && <Skeleton lines={4} />}
       {data && !data.injections.length && (
-        <Empty title="No assistant was given anything yet">
+        <Empty title="Nothing was injected yet">
           <p>
             <code>ragmem connect</code> lets your assistants ask at the start of a session and at each prompt.
           </p>
@@ -334,7 +334,7 @@ function Log(): JSX.Element | null {
   const { data } = useGet<{ log: LogEntry[] }>("/v1/memory/log", { limit: 8 });
   if (!data?.log.length) return null;
   return (
-    <Card title="What was done">
+    <Card title="Log">
       <ul class="log">
         {data.log.map((entry, index) => (
           <li key={index}>

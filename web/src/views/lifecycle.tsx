@@ -44,7 +44,7 @@ export function Lifecycle(): JSX.Element {
     <WithPanel open={values.open} onChanged={changed}>
       <div class="view lifecycle">
         {report.problem?.status === 404 ? (
-          <Empty title="Nothing lives here yet">
+          <Empty title="There are no memories yet">
             <p>
               {report.problem.message}: {report.problem.hint}
             </p>
@@ -105,7 +105,7 @@ function Summary({ report }: { report: Report }): JSX.Element {
             <span>{label}</span>
           </li>
         ))}
-        <li class="state-more" title="memories that are connected with another">
+        <li class="state-more" title="memories with at least one connection">
           <strong>{percent(report.density)}</strong>
           <span>connected, {count(report.connections)} connections</span>
         </li>
@@ -192,7 +192,7 @@ function Next({ project, onChanged }: { project: string | undefined; onChanged: 
       // To its end also where the view has been left: a run that was begun goes on.
       const done = await finished(begun, setJob);
       const run = typeof done.outcome?.run === "string" ? done.outcome.run : "";
-      say("Done: what went lies in the archive", run ? () => { undo(run, onChanged); } : undefined);
+      say("Done: the memories are archived", run ? () => { undo(run, onChanged); } : undefined);
       onChanged();
     } catch (error) {
       sayProblem(error);
@@ -203,7 +203,7 @@ function Next({ project, onChanged }: { project: string | undefined; onChanged: 
   const ready = job?.what === "plan" && job.status === "done" && found !== null;
   return (
     <Card
-      title="What the next gc does"
+      title="Plan of the next gc"
       aside={
         ready && !found.empty ? (
           <button type="button" class="button primary" onClick={() => { setAsking(true); }}>
@@ -216,7 +216,7 @@ function Next({ project, onChanged }: { project: string | undefined; onChanged: 
       {!ready && !problem && (
         <>
           <p class="quiet">
-            {job?.step || "Looking at what is connected"}
+            {job?.step || "Comparing memories"}
             {job?.total ? ` (${count(job.done)} of ${count(job.total)})` : ""}
           </p>
           <Skeleton lines={4} />
@@ -255,7 +255,7 @@ function PlanList({ plan }: { plan: Plan }): JSX.Element {
   if (!sorted.length && !plan.clusters.length) {
     return (
       <Empty title="Nothing to do">
-        <p>Every memory is connected, protected or too new to be judged.</p>
+        <p>Every memory is connected, protected or too new to be checked.</p>
       </Empty>
     );
   }
@@ -357,20 +357,19 @@ function Loners({ report }: { report: Report }): JSX.Element | null {
   if (!report.loners.length) return null;
   return (
     <Card
-      title="On its own"
+      title="Isolated memories"
       aside={<span class="quiet">{counted(report.at_risk, "memory", "memories")} at risk</span>}
     >
-      <p class="quiet">Nothing is connected with these. gc archives those that are worthless to the judge, and gives the
-        others time.</p>
+      <p class="quiet">These have no connections. gc archives those that the classifier calls worthless, and gives the others a reprieve.</p>
       <ul class="loners">
         {report.loners.map((one) => (
           <li key={one.id}>
             <a href={memoryHref(one.id)}>{one.title || one.id}</a>
             <span class={one.action === "archive" ? "badge warn" : "badge"}>
               {one.action === "archive"
-                ? "goes next"
+                ? "next"
                 : one.left > 0
-                  ? `looked at after ${counted(one.left, "newer one")}`
+                  ? `checked after ${counted(one.left, "newer one")}`
                   : words(one.action)}
             </span>
             <span class="quiet">
@@ -388,7 +387,7 @@ function Topics({ topics }: { topics: Topic[] }): JSX.Element | null {
   if (!topics.length) return null;
   return (
     <Card title="Topics">
-      <p class="quiet">Memories that are connected with each other. Nothing is merged.</p>
+      <p class="quiet">Groups of connected memories. Nothing is merged.</p>
       <div class="plan">
         {topics.map((topic) => (
           <details key={topic.id}>
@@ -436,7 +435,7 @@ function Archive({ onChanged }: { onChanged: () => void }): JSX.Element {
       {!data && !problem && <Skeleton lines={4} />}
       {data && !shown.length && (
         <Empty title="The archive is empty">
-          <p>What gc archives and what you forget comes here, and can be restored.</p>
+          <p>Memories that gc archives or that you forget appear here, and can be restored.</p>
         </Empty>
       )}
       <ul class="archive">
@@ -471,7 +470,7 @@ function Archive({ onChanged }: { onChanged: () => void }): JSX.Element {
 function undo(run: string, onChanged: () => void): void {
   post<Job>("/v1/memory/gc/undo", { run, confirm: true, wait: 30 }).then((job) => {
     if (job.status === "failed") sayProblem(new Problem(job.error ?? "it failed", "", 0));
-    else say(job.status === "done" ? "The run is taken back" : "The run is being taken back");
+    else say(job.status === "done" ? "The run is undone" : "Undoing the run");
     onChanged();
   }, sayProblem);
 }
@@ -517,7 +516,7 @@ function Runs({ runs, onChanged }: { runs: Run[]; onChanged: () => void }): JSX.
             setAsked(null);
           }}
         >
-          <p>What the run of {dateTime(asked.started_at)} archived or hid is as it was before.</p>
+          <p>What the run of {dateTime(asked.started_at)} archived or hid is restored.</p>
         </Confirm>
       )}
     </Card>

@@ -92,8 +92,8 @@ function Box({ query }: { query: string }): JSX.Element {
         ref={input}
         type="search"
         value={text}
-        placeholder="What do you want to know?"
-        aria-label="Search the memory"
+        placeholder="Ask a question"
+        aria-label="Search memories"
         autocomplete="off"
         spellcheck={false}
         maxLength={4000}
@@ -160,7 +160,7 @@ function Filters({ values }: { values: Record<string, string> }): JSX.Element {
           ))}
         </Select>
         <TimeFilter since={values.since ?? ""} until={values.until ?? ""} />
-        <Select label="Sort of answer" value={values.how ?? ""} onChange={set("how")}>
+        <Select label="Type of answer" value={values.how ?? ""} onChange={set("how")}>
           <option value="">any answer</option>
           <optgroup label="Only">
             {ROUTES.map((one) => <option key={one} value={one}>{one}</option>)}
@@ -219,7 +219,7 @@ function TimeFilter({ since, until }: { since: string; until: string }): JSX.Ele
         <span class="days-chosen">
           <input
             type="date"
-            aria-label="From this day on"
+            aria-label="Since this day"
             value={DAY.test(since) ? since : ""}
             onChange={(event) => { change(event.currentTarget.value, until); }}
           />
@@ -294,7 +294,7 @@ function Answers({ values, words }: { values: Record<string, string>; words: Reg
 function Nothing({ values, notes }: { values: Record<string, string>; notes: string[] }): JSX.Element {
   const filtered = ["kind", "source", "since", "until", "how", "project"].filter((name) => values[name]);
   return (
-    <Empty title="Nothing answers that">
+    <Empty title="No results">
       {notes.map((note) => <p key={note}>{note}</p>)}
       {filtered.length > 0 && (
         <button
@@ -349,7 +349,7 @@ function Result({
           <Marked text={plain(match.excerpt, match.title)} words={words} />
         </p>
         {isOpen && match.explained && (
-          <ul class="explained" aria-label="How the score is made">
+          <ul class="explained" aria-label="Terms of the score">
             {match.explained.map((line) => (
               <li key={line}>{line}</li>
             ))}
@@ -469,8 +469,8 @@ function Tour(): JSX.Element | null {
     <aside class="tour card" aria-label="First visit">
       <ol>
         <li>Type a question or a few words above; each answer shows why it was found.</li>
-        <li>Open an answer to read the whole memory, to rate, pin or forget it, and to see what it is connected with.</li>
-        <li>The other views show names and relations, what happened when, what is forgotten next, and whether all is well.</li>
+        <li>Open a result to read the whole memory, to rate, pin or forget it, and to see its connections.</li>
+        <li>The other views show names and relations, a timeline, the next candidates of gc, and the health of the store.</li>
       </ol>
       <button
         type="button"

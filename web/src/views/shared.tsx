@@ -45,7 +45,7 @@ export function Shared({ project, onChanged }: { project: string | undefined; on
   return (
     <Card title="Shared" aside={<span class="quiet">{count(data?.waiting ?? 0)}</span>} className="shared">
       <p class="quiet small">
-        What others have shared over git. No assistant is told what you have not accepted; only{" "}
+        Memories shared by others over git. They are injected only after you accept them; only{" "}
         <code>ragmem share</code> fetches and pushes.
       </p>
       {data && data.records.length > 0 && (
@@ -114,7 +114,7 @@ function Conflicts({ project }: { project: string | undefined }): JSX.Element {
       <summary>Conflicts</summary>
       {problem && <ErrorLine problem={problem} retry={reload} />}
       {open && !data && !problem && <Skeleton lines={2} />}
-      {data && !data.conflicts.length && <p class="quiet small">No two members contradict each other.</p>}
+      {data && !data.conflicts.length && <p class="quiet small">There are no contradictions between members.</p>}
       {data?.conflicts.map((one, index) => (
         <section key={index}>
           <p>{one.reason}</p>
@@ -141,7 +141,7 @@ function Conflicts({ project }: { project: string | undefined }): JSX.Element {
 function Members({ projects, onChanged }: { projects: SharedProject[]; onChanged: () => void }): JSX.Element {
   const mute = (project: string, member: string, muted: boolean): void => {
     put(`${PATH}/members/${encodeURIComponent(member)}`, { project, muted }).then(() => {
-      say(muted ? `Nothing of ${member} is told any more` : `${member} is told again`);
+      say(muted ? `${member} is muted` : `${member} is told again`);
       onChanged();
     }, sayProblem);
   };

@@ -28,7 +28,7 @@ export function Timeline(): JSX.Element {
         {counts.problem && <ErrorLine problem={counts.problem} retry={counts.reload} />}
         {!counts.data && !counts.problem && <Skeleton lines={6} tall />}
         {counts.data && counts.data.buckets.length === 0 && (
-          <Empty title="Nothing has happened yet">
+          <Empty title="There are no memories yet">
             <p>
               Run <code>ragmem seed</code>, or choose another project.
             </p>
@@ -107,11 +107,11 @@ function Items({
   if (!first.data) return <Skeleton lines={8} tall />;
   const memories = [...first.data.memories, ...more.memories];
   return (
-    <section aria-label="Memories of the span">
+    <section aria-label="Memories of the period">
       <h2 class="list-head">
         {span ? counted(first.data.total, "memory", "memories") : "Latest first"}
       </h2>
-      {!memories.length && <Empty title="Nothing in this span" />}
+      {!memories.length && <Empty title="Nothing in this period" />}
       <ol class="results plain">
         {memories.map((memory) => (
           <li key={memory.full_id} class={open && memory.full_id.startsWith(open) ? "result open" : "result"}>

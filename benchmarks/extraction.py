@@ -37,7 +37,7 @@ from ragmem.domain.text.code_spans import classify_code
 from ragmem.domain.text.token_types import classify_token
 from ragmem.domain.text.word_shapes import shape_of
 from ragmem.ports import LanguageModel
-from ragmem.services.entities.completions import Request, complete_all
+from ragmem.services.entities.extraction import Request, complete_all
 
 SIZES = ChunkingSettings()
 ROUNDS = 5

@@ -120,9 +120,9 @@ def _dispatch(memory: "Ragmem", request: dict[str, Any], rung: str, due: float) 
         from ragmem.daemon import queries
 
         return queries.answer(memory, request)
-    from ragmem.mcp import operations
+    from ragmem.mcp import dispatch
 
-    return {**operations.answer(memory, request), "rung": rung}
+    return {**dispatch.answer(memory, request), "rung": rung}
 
 
 def _load_code(memory: "Ragmem") -> None:

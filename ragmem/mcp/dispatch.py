@@ -1,9 +1,11 @@
-"""Call a tool by its name with an open memory; errors are answers that name a next step."""
+"""Call tools, resources and prompts, and answer the requests for them that come over a socket."""
 
+import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ragmem.client.connection import MOST_BYTES
 from ragmem.domain.injection.memory_frame import escape_tags
 from ragmem.errors import RagmemError, UsageError
 from ragmem.mcp.agents import (
@@ -14,7 +16,7 @@ from ragmem.mcp.agents import (
     send_to_agent,
     wait_for_events,
 )
-from ragmem.mcp.arguments import check_arguments, clean
+from ragmem.mcp.arguments import check_arguments, clean, folder_field, text_field
 from ragmem.mcp.call import Call, Result
 from ragmem.mcp.definitions import TOOLS, find_tool
 from ragmem.mcp.frame import shorten
@@ -25,10 +27,12 @@ from ragmem.mcp.search import search
 from ragmem.mcp.store import add_session_insight, record_episode, remember, store_knowledge
 from ragmem.mcp.timeline import impact, status, timeline
 
-__all__ = ["Result", "call", "prompt", "read_resource"]
-
 if TYPE_CHECKING:
     from ragmem.api.memory import Ragmem
+
+
+__all__ = ["Result", "call", "prompt", "read_resource"]
+
 
 MAX_ERROR_CHARS = 600
 """Characters of an error: it quotes the input, which may be long."""
@@ -106,3 +110,62 @@ def prompt(
         return render_prompt(Call(memory, given, session, "", cwd), name)
     except RagmemError as error:
         return error_result(error)
+
+
+MOST_ANSWER = MOST_BYTES - 64 * 1024
+"""Bytes of an answer as JSON, with room for the transport's own fields."""
+
+CUT = "\n\n[the rest is left out: it is too long for one answer; ask for less]"
+
+
+def answer(memory: "Ragmem", request: Mapping[str, Any]) -> dict[str, Any]:
+    """Return text, data and is_error for a request whose `op` is tool, resource or prompt.
+
+    `name` is the name of a tool or prompt, or the address of a resource. A request may have `arguments`,
+    `session`, `agent` and `cwd`. Never raises RagmemError: the text of an error comes with `is_error`.
+    """
+    try:
+        return _limit_size(_dispatch(memory, request))
+    except RagmemError as error:
+        return failure(error)
+
+
+def failure(error: RagmemError) -> dict[str, Any]:
+    """Return an error in the form of an answer."""
+    return _as_json(error_result(error))
+
+
+def _dispatch(memory: "Ragmem", request: Mapping[str, Any]) -> dict[str, Any]:
+    arguments = request.get("arguments") or {}
+    if not isinstance(arguments, Mapping):
+        raise UsageError("arguments is not an object", hint="send a JSON object")
+    folder = folder_field(request, "cwd")
+    name, session = text_field(request, "name"), text_field(request, "session")
+    match request.get("op"):
+        case "tool":
+            agent = text_field(request, "agent")
+            result = call(memory, name, arguments, session=session, agent=agent, cwd=folder)
+        case "resource":
+            result = read_resource(memory, name, session=session, cwd=folder)
+        case "prompt":
+            texts = {key: str(value) for key, value in arguments.items()}
+            result = prompt(memory, name, texts, session=session, cwd=folder)
+        case _:
+            raise UsageError(
+                f'"{text_field(request, "op")[:40]}" is no operation', hint="tool, resource or prompt"
+            )
+    return _as_json(result)
+
+
+def _as_json(result: Result) -> dict[str, Any]:
+    return {"text": result.text, "data": dict(result.data), "is_error": result.is_error}
+
+
+def _limit_size(found: dict[str, Any]) -> dict[str, Any]:
+    """Return an answer that fits into one line of a socket: drop its data, then the end of its text."""
+    if len(json.dumps(found)) <= MOST_ANSWER:
+        return found
+    found = {**found, "data": {}}
+    while len(json.dumps(found)) > MOST_ANSWER:
+        found["text"] = found["text"][: len(found["text"]) // 2]
+    return {**found, "text": found["text"] + CUT}

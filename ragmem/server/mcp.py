@@ -17,7 +17,7 @@ from starlette.types import Message, Receive, Scope, Send
 from ragmem import __version__
 from ragmem.api.memory import Ragmem
 from ragmem.errors import ForbiddenError
-from ragmem.mcp import operations
+from ragmem.mcp import dispatch
 from ragmem.mcp.definitions import INSTRUCTIONS, RESOURCES, SERVER_NAME
 from ragmem.mcp.stdio import protocol
 from ragmem.ports.principal import Principal, acting_as
@@ -201,7 +201,7 @@ class Mcp:
         tool = _translate_refusal(protocol.tool_of, profile, params.name)
         principal = _principal(context)
         if principal is not None and not tool.read_only and not principal.may("writer"):
-            result = operations.failure(
+            result = dispatch.failure(
                 ForbiddenError(
                     f"{tool.name} needs the role writer; {principal.member} is {principal.role}",
                     hint="an admin of the server assigns roles: ragmem serve members",
@@ -273,7 +273,7 @@ class Mcp:
         lane = self._workers.run if quick else self._workers.ask
         # The SDK runs all calls of a session in the context of the request that began it.
         with acting_as(_principal(context)):
-            return await lane(lambda: operations.answer(self._memory, request))
+            return await lane(lambda: dispatch.answer(self._memory, request))
 
 
 def _member(scope: Scope) -> str:

@@ -10,8 +10,8 @@ from ragmem.domain.injection.injection_removal import without_injections
 from ragmem.domain.model import Category, Draft, Kind, Scope, Supersession
 from ragmem.domain.model.supersession import PERHAPS_OUTDATED
 from ragmem.domain.text.excerpts import estimate_tokens
+from ragmem.mcp.dispatch import answer
 from ragmem.mcp.dispatch import call as calling
-from ragmem.mcp.operations import answer
 from ragmem.services.processes.dates import parse_moment
 from ragmem.services.retrieval.query import Question
 

@@ -16,8 +16,7 @@ from transcript_sessions import Session
 
 from ragmem import inbox
 from ragmem.api.memory import Ragmem
-from ragmem.backends.fake.embedder import FakeEmbedder
-from ragmem.backends.fake.store import FakeStore
+from ragmem.backends.fake import FakeEmbedder, FakeStore
 from ragmem.domain.model import State
 from ragmem.errors import BackendError, RejectionError, StorageError
 from ragmem.inbox import put

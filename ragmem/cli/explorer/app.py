@@ -1,9 +1,11 @@
 """The application of the explorer: a list of views, and the functions that all views share."""
 
+import importlib
 import os
 import shlex
 import subprocess
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -23,10 +25,54 @@ from ragmem.cli.explorer.plain import Plain
 from ragmem.cli.explorer.reader import Reader
 from ragmem.cli.explorer.shell import Shell
 from ragmem.cli.explorer.table import Row
-from ragmem.cli.explorer.views import VIEWS
 from ragmem.domain.model import Kind, Match, State, Tier
 from ragmem.domain.records.record_types import RecordType
 from ragmem.errors import RagmemError
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A view: its id, the key that shows it, and the module of its widget if that is not the id."""
+
+    id: str
+    key: str
+    module: str = ""
+
+    @property
+    def label(self) -> str:
+        """Its line in the list of views."""
+        return f"{self.key or ' '} {self.id.capitalize()}"
+
+    def widget(self) -> Any:
+        """Return a new widget."""
+        module = importlib.import_module(f"ragmem.cli.explorer.{self.module or self.id}")
+        return getattr(module, self.id.capitalize())(id=self.id)
+
+
+LISTS = "lists"
+"""The module of several small views."""
+
+VIEWS = tuple(
+    View(*one)
+    for one in (
+        ("overview", "1"),
+        ("sources", "2", LISTS),
+        ("memories", "3"),
+        ("search", "4"),
+        ("entities", "5"),
+        ("connections", "6"),
+        ("lifecycle", "7"),
+        ("queue", "8", LISTS),
+        ("injections", "9", LISTS),
+        ("records", "0", LISTS),
+        ("approvals", "", LISTS),
+        ("shared", ""),
+        ("transcripts", "", LISTS),
+        ("agents", "", LISTS),
+        ("log", "", LISTS),
+    )
+)
+
 
 NOTHING_STORED = """\
 Nothing is stored here yet.

@@ -1,19 +1,23 @@
 """The screen of one memory: its rendered text, and tabs with everything known about it."""
 
+from io import StringIO
 from typing import ClassVar
 
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.markdown import Heading, Markdown, MarkdownElement
 from rich.table import Table as Grid
 from rich.text import Text
+from rich.theme import Theme as Styles
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.events import Resize
+from textual.theme import Theme
 from textual.widgets import TabPane
 
 from ragmem.cli.common import printable
 from ragmem.cli.explorer.connections import LINKED_COLUMNS, linked_row
 from ragmem.cli.explorer.entities import entity_key
-from ragmem.cli.explorer.markdown_page import page
 from ragmem.cli.explorer.memory_detail import MemoryDetail, history_row, read_detail, score_of
 from ragmem.cli.explorer.plain import Plain
 from ragmem.cli.explorer.table import Column, Row, Table
@@ -21,6 +25,10 @@ from ragmem.cli.explorer.tabs import TabbedScreen
 from ragmem.domain.model import Match
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.errors import RagmemError
+
+NARROWEST, WIDEST = 20, 110
+"""Minimum and maximum columns of a page: longer lines are hard to read."""
+
 
 LINKS = 500
 """Maximum number of connections in the list."""
@@ -129,3 +137,48 @@ class MemoryScreen(TabbedScreen):
         """Open the memory's file in $EDITOR."""
         if self._whole is not None:
             self.app.edit(self._whole.memory.uri)
+
+
+class _Heading(Heading):
+    """A left-aligned heading with a blank line before it; Rich centres its own."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        self.text.justify = "left"
+        if self.tag != "h1":
+            yield Text("")
+        yield Text("#" * int(self.tag[1:]) + " ", style="markdown.mark") + self.text
+
+
+class _Page(Markdown):
+    elements: ClassVar[dict[str, type[MarkdownElement]]] = {**Markdown.elements, "heading_open": _Heading}
+
+
+def page(text: str, *, width: int, theme: Theme) -> Text:
+    """Return a text rendered as Markdown, without escapes of its own and without active links."""
+    heading = f"bold {theme.primary}"
+    styles = {
+        **{f"markdown.h{level}": heading for level in range(1, 7)},
+        "markdown.mark": theme.secondary or "",
+        "markdown.code": theme.warning or "",
+        "markdown.code_block": "",
+        "markdown.item.bullet": theme.primary,
+        "markdown.item.number": theme.primary,
+        "markdown.block_quote": theme.secondary or "",
+        "markdown.hr": theme.panel or "",
+        "markdown.link": "underline",
+        "markdown.link_url": "underline",
+    }
+    file = StringIO()
+    console = Console(
+        file=file,
+        width=max(NARROWEST, min(width, WIDEST)),
+        force_terminal=True,
+        color_system="truecolor",
+        no_color=False,
+        theme=Styles(styles),
+        legacy_windows=False,
+        _environ={},
+    )
+    code = "nord" if theme.dark else "friendly"
+    console.print(_Page(printable(text).replace("\t", "    "), code_theme=code, hyperlinks=False))
+    return Text.from_ansi(file.getvalue(), no_wrap=True)

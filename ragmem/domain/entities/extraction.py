@@ -10,7 +10,6 @@ from ragmem.domain.entities.deployments import host_columns, plain_names
 from ragmem.domain.entities.entities import Mention, canonical_key, find_mentions
 from ragmem.domain.entities.people import people_columns
 from ragmem.domain.entities.relations import Link, relate
-from ragmem.domain.entities.scopes import Scope, leader
 from ragmem.domain.entities.statements import Statement, read_statements
 from ragmem.domain.model import Chunk, Entity, Extraction, Relation
 from ragmem.domain.text.blocks import MAX_HEADING_CHARS, BlockType
@@ -18,6 +17,16 @@ from ragmem.domain.text.data_lines import without_keys
 from ragmem.domain.text.keywords import keywords
 from ragmem.domain.text.token_types import ENTITY_TYPES, NAME_WEIGHT
 from ragmem.patterns import lazy
+
+_REFERS_BACK = lazy(r"(?:This|It|That|These|They|Its|Must|Should|Can|Has|Uses?|The [a-z]+)\b")
+_GENERAL = frozenset({"language", "protocol", "host", "organization"})
+"""A heading may name these types without being about them: "Python setup" is not about Python."""
+
+_LABELS = lazy(r"[*_`]*:")
+_LEADING = lazy(
+    r"(?:[-*+]|\d{1,4}[.)])?\s*(?:\[[ xX]\]\s*)?[*_`\"'(]*(?:(?:[Tt]he|[Aa]n?|[Oo]ur|[Nn]ew)\s+)?[*_`\"'(]*$"
+)
+
 
 __all__ = ["ENTITY_TYPES", "extract", "keywords"]
 
@@ -202,3 +211,62 @@ def _relations(
         )
         for link, source, target, weight, _ in ranked[: max(0, limit)]
     )
+
+
+@dataclass(slots=True)
+class Scope:
+    """The position in a text: the mentions that the next statement belongs to."""
+
+    heading: Mention | None = None
+    subject: Mention | None = None
+    lead: Mention | None = None
+    items: list[tuple[int, Mention | None]] = field(default_factory=list)
+    block: Mention | None = None
+
+    def above(self, statement: Statement) -> Mention | None:
+        """Return the mention that the statement belongs to, or None; call it before `enter`."""
+        if statement.form is BlockType.ITEM:
+            return self._above_item(statement)
+        if statement.form is BlockType.FENCE:
+            above, self.lead = self.lead or self.heading, None
+            return above
+        if statement.form is BlockType.TABLE:
+            return self.lead
+        refers_back = not statement.begins and _REFERS_BACK.match(statement.text) is not None
+        return (self.block if refers_back else None) or self.heading or self.subject
+
+    def _above_item(self, statement: Statement) -> Mention | None:
+        """Return the mention of the parent item; for a further sentence of an item, that of the item."""
+        if statement.begins:
+            while self.items and self.items[-1][0] >= statement.depth:
+                self.items.pop()
+        return self.items[-1][1] if self.items else self.lead or self.heading
+
+    def enter(self, statement: Statement, mentions: Sequence[Mention]) -> None:
+        """Add a statement and its mentions, which the next statements may belong to."""
+        first = leader(statement, mentions)
+        if statement.form is BlockType.HEADING:
+            named = mentions[0] if len(mentions) == 1 else first
+            self.heading = None if named is not None and named.type in _GENERAL else named
+            self.subject = self.lead = None
+            self.items.clear()
+        elif statement.form is BlockType.ITEM:
+            if statement.begins:
+                self.items.append((statement.depth, first))
+        elif statement.form is BlockType.PARAGRAPH:
+            self.items.clear()
+            if statement.begins:
+                self.block = first
+            opens_list = statement.text.rstrip("*_ ").endswith(":")
+            self.lead = (first or (mentions[0] if len(mentions) == 1 else None)) if opens_list else None
+            if self.subject is None and first is not None and statement.begins:
+                self.subject = None if _LABELS.match(statement.text, first.end) else first
+        elif statement.form is BlockType.FENCE and statement.text.startswith("#"):
+            self.lead = mentions[0] if len(mentions) == 1 else None
+
+
+def leader(statement: Statement, mentions: Sequence[Mention]) -> Mention | None:
+    """Return the mention at the beginning of a statement, or None."""
+    if mentions and _LEADING.match(statement.text[: mentions[0].start]):
+        return mentions[0]
+    return None

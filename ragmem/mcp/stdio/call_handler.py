@@ -129,7 +129,7 @@ class CallHandler:
         # These imports are heavy, and not needed with a warm process.
         from ragmem.api.memory import Ragmem  # noqa: PLC0415
         from ragmem.errors import RagmemError  # noqa: PLC0415
-        from ragmem.mcp.operations import answer, failure  # noqa: PLC0415
+        from ragmem.mcp.dispatch import answer, failure  # noqa: PLC0415
 
         try:
             with self._guard:

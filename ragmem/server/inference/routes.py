@@ -1,10 +1,12 @@
 """The routes of the models: GET /v1/models, POST /v1/embeddings and /v1/chat/completions."""
 
 import base64
+import os
 import secrets
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import aclosing, suppress
+from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -13,12 +15,13 @@ from fastapi import APIRouter, Path, Request
 from fastapi.responses import Response, StreamingResponse
 
 from ragmem.api.memory import Ragmem
+from ragmem.backends.minilm import NAMES as BUNDLED
+from ragmem.config.models import LanguageModelSettings, ModelSettings
 from ragmem.domain.text.excerpts import CHARACTERS_PER_TOKEN
-from ragmem.errors import RagmemError
+from ragmem.errors import BackendError, RagmemError
 from ragmem.ports import Embedder, LanguageModel
 from ragmem.server.http.llm_workers import LlmWorkers
 from ragmem.server.http.workers import Workers
-from ragmem.server.inference import catalogue
 from ragmem.server.inference.api_errors import ApiError, ModelsRoute, error_response, error_text, responses
 from ragmem.server.inference.chat import ChatPrompt, Stops, chat_prompt, completion, usage
 from ragmem.server.inference.models import (
@@ -36,9 +39,18 @@ from ragmem.server.inference.models import (
     ModelList,
     ModelName,
 )
+from ragmem.services.models.local_models import LocalModel, find_local_models
+from ragmem.services.models.use import model_label
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+
+DEFAULT = "default"
+"""An alias of the configured model."""
+
+NONE_CONFIGURED = "no language model is configured: set one in [language_model] of config.toml"
+
 
 _STREAM = {"content": {"text/event-stream": {"schema": {"type": "string"}}}}
 
@@ -50,20 +62,20 @@ def routes(memory: Ragmem, workers: Workers, llm_workers: LlmWorkers) -> APIRout
     @router.get("/models", responses=responses(), response_model_exclude_none=True)
     async def models() -> ModelList:
         """Tell which models are configured: the embedder, and the language model if there is one."""
-        return ModelList(data=await workers.run(lambda: catalogue.models_of(memory)))
+        return ModelList(data=await workers.run(lambda: models_of(memory)))
 
     # A path: the names of hubs have slashes.
     @router.get("/models/{model:path}", responses=responses(400, 404), response_model_exclude_none=True)
     async def model_by_name(model: Annotated[ModelName, Path()]) -> Model:
         """Tell of one model, by its id or an alias."""
-        return await workers.run(lambda: catalogue.model_of(memory, model))
+        return await workers.run(lambda: model_of(memory, model))
 
     @router.post(
         "/embeddings", responses=responses(400, 404, 413, 429, 503), response_model=EmbeddingResponse
     )
     async def embeddings(request: EmbeddingRequest, http: Request) -> Response:
         """Turn texts into vectors of unit length, in OpenAI's shape."""
-        embedder = await workers.run(lambda: catalogue.embedder_of(memory, request.model))
+        embedder = await workers.run(lambda: embedder_of(memory, request.model))
         found = await embed(embedder, request, workers, gone=http.is_disconnected)
         # Half a million numbers: validating them would take longer than computing them.
         return Response(orjson.dumps(found.model_dump()), media_type="application/json")
@@ -79,7 +91,7 @@ def routes(memory: Ragmem, workers: Workers, llm_workers: LlmWorkers) -> APIRout
         The answer is the likeliest one. The model gets earlier turns as text. A failure after the first chunk
         is an event {"error": ...}.
         """
-        model = await workers.run(lambda: catalogue.language_model_of(memory, request.model))
+        model = await workers.run(lambda: language_model_of(memory, request.model))
         asked = chat_prompt(request)
         if not request.stream:
             return await _whole_answer(model, asked, llm_workers)
@@ -218,3 +230,92 @@ def _encode(row: "NDArray[np.float32]", form: str) -> list[float] | str:
         return base64.b64encode(np.ascontiguousarray(row, dtype="<f4").tobytes()).decode("ascii")
     numbers: list[float] = row.tolist()
     return numbers
+
+
+def models_of(memory: Ragmem) -> list[Model]:
+    """Return the configured models that are available; the routes of the others report the problem."""
+    models: list[Model] = []
+    for one in (_embedding, _chat):
+        with suppress(BackendError):
+            models += one(memory)
+    return models
+
+
+def model_of(memory: Ragmem, name: str) -> Model:
+    """Return the model of an id or alias, the embedder first; raises ApiError for an unknown one."""
+    for model in models_of(memory):
+        if name == model.id or name in model.aliases:
+            return model
+    raise _unknown_model(memory, name)
+
+
+def embedder_of(memory: Ragmem, name: str) -> Embedder:
+    """Return the configured embedder; raises ApiError for another name, BackendError where it fails."""
+    # During a change of the model the store still has vectors of the former one, which will go.
+    embedder = memory.models.wanted.embedder
+    _check_name(memory, name, embedder.model_id, memory.settings.models)
+    return embedder
+
+
+def language_model_of(memory: Ragmem, name: str) -> LanguageModel:
+    """Return the configured language model; errors as in `embedder_of`, ApiError if there is none."""
+    model = memory.answers.model
+    if model is None:
+        # Not a 503: clients would retry for ever.
+        raise ApiError(404, NONE_CONFIGURED, param="model", code="model_not_found")
+    _check_name(memory, name, model.model_id, memory.settings.language_model)
+    return model
+
+
+def _embedding(memory: Ragmem) -> Iterator[Model]:
+    embedder = memory.models.wanted.embedder
+    settings = memory.settings.models
+    yield Model(
+        id=embedder.model_id,
+        owned_by=settings.backend,
+        kind="embedding",
+        dimensions=embedder.dimensions,
+        aliases=_aliases(memory, embedder.model_id, settings),
+    )
+
+
+def _chat(memory: Ragmem) -> Iterator[Model]:
+    model = memory.answers.model
+    settings = memory.settings.language_model
+    if model is not None:
+        yield Model(
+            id=model.model_id,
+            owned_by=settings.backend or "given",
+            kind="chat",
+            aliases=_aliases(memory, model.model_id, settings),
+        )
+
+
+def _aliases(memory: Ragmem, model_id: str, chosen: ModelSettings | LanguageModelSettings) -> list[str]:
+    """Return the other names of a model: from the configuration, and from `models list`."""
+    names = [DEFAULT, chosen.model, model_label(chosen) if chosen.backend else ""]
+    if model_id in BUNDLED:
+        names += sorted(BUNDLED)
+    elif chosen.model.startswith(("/", "~", ".")):
+        folder = FilePath(chosen.model).expanduser()
+        names += [one.name for one in _local_models(memory) if one.folder == folder]
+    return [name for name in dict.fromkeys(names) if name and name != model_id]
+
+
+def _local_models(memory: Ragmem) -> list[LocalModel]:
+    return find_local_models(memory.settings.places.data, os.environ, home=memory.home)
+
+
+def _check_name(
+    memory: Ragmem, name: str, model_id: str, chosen: ModelSettings | LanguageModelSettings
+) -> None:
+    if name not in {model_id, *_aliases(memory, model_id, chosen)}:
+        raise _unknown_model(memory, name)
+
+
+def _unknown_model(memory: Ragmem, name: str) -> ApiError:
+    shown = name if len(name) <= 80 else f"{name[:79]}…"
+    message = f'there is no model "{shown}"; GET /v1/models lists all'
+    if name in BUNDLED or any(one.name == name for one in _local_models(memory)):
+        message = f'the model "{shown}" is not configured; GET /v1/models lists the configured ones'
+    return ApiError(404, message, param="model", code="model_not_found")

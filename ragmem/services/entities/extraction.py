@@ -5,27 +5,32 @@ configured model has not seen with this prompt, stores each answer as it arrives
 again.
 """
 
+import queue
 import threading
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain
+from typing import Any
 
 from ragmem.config.settings import Settings
 from ragmem.domain.entities.extraction_answer import Answer, no_answer, read_answer
 from ragmem.domain.entities.extraction_prompt import SCHEMA, SYSTEM, model_key, prompt, prompt_again, text_key
 from ragmem.domain.model import Chunk
 from ragmem.errors import BackendError
-from ragmem.ports import INVALID, Call, LanguageModel, Meter, Models, Store
-from ragmem.services.entities.completions import Request, complete_all
+from ragmem.ports import INVALID, Call, CompletesMany, LanguageModel, Meter, Models, Store
 from ragmem.services.entities.extraction_texts import Texts, find_newly_indexed, find_texts, indexed_memories
 from ragmem.services.ingestion.index import deferred_ids, index_by_id, index_pending
 from ragmem.services.processes.progress import Progress
 from ragmem.storage.activity.extractions import RULES, By, Choice
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.sql.batches import batches
+
+BATCH_SIZE = 8
+"""Prompts per batch: the maximum loss if the process is killed."""
+
 
 STOP_AFTER = 4
 """Consecutive texts without an answer after which the model counts as down."""
@@ -285,3 +290,114 @@ def _ask_all(ports: ExtractionPorts, model: LanguageModel, key: str, report: Ext
         ports.catalog.log.write("extract", detail, now=ports.now())
     if not texts.waiting:
         extractions.finish(fingerprint)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """The settings that all prompts share."""
+
+    system: str
+    max_tokens: int
+    json_schema: Mapping[str, Any]
+
+
+Outcome = str | BackendError
+"""An answer, or the error."""
+
+
+def complete_all(
+    model: LanguageModel,
+    prompts: Mapping[str, str],
+    request: Request,
+    *,
+    concurrency: int,
+    singly: bool = False,
+    stop: threading.Event,
+) -> Generator[dict[str, Outcome]]:
+    """Yield the outcomes by the keys of their prompts, sent in order.
+
+    After `stop` is set, no more prompts are sent, but the answers to pending ones are still yielded. A caller
+    that does not want to wait for them closes the generator.
+
+    A model that accepts batches gets several prompts at once, unless `singly`; other models are called from
+    `concurrency` threads. The threads are daemons, so that an interrupted process does not wait for a server.
+    At most one answer per thread is unprocessed, so a killed process loses no more than that.
+    """
+    if isinstance(model, CompletesMany) and not singly:
+        yield from _complete_batch(model, prompts, request, stop)
+    else:
+        yield from _complete_parallel(model, prompts, request, concurrency, stop)
+
+
+def _complete_batch(
+    model: CompletesMany, prompts: Mapping[str, str], request: Request, stop: threading.Event
+) -> Generator[dict[str, Outcome]]:
+    for keys in batches(prompts, BATCH_SIZE):
+        if stop.is_set():
+            return
+        try:
+            answers: Sequence[Outcome] = model.complete_many(
+                [prompts[key] for key in keys],
+                system=request.system,
+                max_tokens=request.max_tokens,
+                json_schema=request.json_schema,
+            )
+        except BackendError as error:
+            answers = [error] * len(keys)
+        yield dict(zip(keys, answers, strict=True))
+
+
+def _complete_parallel(
+    model: LanguageModel,
+    prompts: Mapping[str, str],
+    request: Request,
+    concurrency: int,
+    stop: threading.Event,
+) -> Generator[dict[str, Outcome]]:
+    waiting: queue.SimpleQueue[str] = queue.SimpleQueue()
+    done: queue.SimpleQueue[tuple[str, Outcome | Exception] | None] = queue.SimpleQueue()
+    free = threading.Semaphore(concurrency)
+    for key in prompts:
+        waiting.put(key)
+
+    def work() -> None:
+        while free.acquire() and not stop.is_set():
+            try:
+                key = waiting.get_nowait()
+            except queue.Empty:
+                break
+            try:
+                answer: Outcome | Exception = model.complete(
+                    prompts[key],
+                    system=request.system,
+                    max_tokens=request.max_tokens,
+                    json_schema=request.json_schema,
+                )
+            except Exception as error:  # noqa: BLE001 - raised again where the outcomes are taken
+                answer = error
+            done.put((key, answer))
+        done.put(None)
+        free.release()
+
+    working = min(concurrency, len(prompts))
+    for _ in range(working):
+        threading.Thread(target=work, name="ragmem-extraction", daemon=True).start()
+    try:
+        while working:
+            results = [done.get()]
+            while not done.empty():
+                results.append(done.get())
+            outcomes = [one for one in results if one is not None]
+            working -= len(results) - len(outcomes)
+            if outcomes:
+                yield dict(_check_answer(key, answer) for key, answer in outcomes)
+            free.release(len(outcomes) or 1)
+    finally:
+        stop.set()
+        free.release(concurrency)
+
+
+def _check_answer(key: str, answer: Outcome | Exception) -> tuple[str, Outcome]:
+    if isinstance(answer, str | BackendError):
+        return key, answer
+    raise answer

@@ -13,14 +13,19 @@ from itertools import accumulate
 from types import FrameType
 from typing import Any
 
+import orjson
+
 from ragmem.domain.injection.injection_removal import without_injections
 from ragmem.domain.model import Memory, Scope, content_hash
 from ragmem.domain.secrets.private import without_private
 from ragmem.domain.secrets.redaction import Redactor, Secret
 from ragmem.errors import UsageError
 from ragmem.services.ingestion.sanitize import sanitize_memory, sanitize_text
-from ragmem.services.scrub.documents import parse, texts_of
 from ragmem.services.scrub.forms import MIN_RAW, Needles, base64_forms, byte_forms, text_forms
+
+_SECRET_NAME = re.compile(r"pass|pwd|secret|credential|token|key", re.IGNORECASE)
+"""Names of values that are likely to be secrets."""
+
 
 DEFAULT_KIND = "scrubbed"
 """The kind of a match that has no other kind."""
@@ -339,3 +344,44 @@ def _time_limit(seconds: float) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, previous)
+
+
+def texts_of(value: str, *, with_names: bool) -> Iterator[str]:
+    """Yield the texts of a stored value; `with_names`: with each name that suggests a secret."""
+    document = parse(value)
+    if document is None:
+        yield value
+        return
+    for name, text in _named_texts(document, ""):
+        if with_names and _SECRET_NAME.search(name):
+            yield f"{name}: {text}"
+        else:
+            yield from texts_of(text, with_names=with_names)
+
+
+def parse(value: str) -> Any:
+    """Return the JSON object or list that a value is; None for any other."""
+    if value[:1] not in {"{", "["}:
+        return None
+    try:
+        return orjson.loads(value)
+    except ValueError:
+        pass
+    try:
+        # What orjson refuses: a lone surrogate, a number that is none.
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _named_texts(part: Any, name: str) -> Iterator[tuple[str, str]]:
+    """Yield the texts of a JSON document with the key above each; the keys themselves as well."""
+    if isinstance(part, str):
+        yield name, part
+    elif isinstance(part, dict):
+        for key, value in part.items():
+            yield "", key
+            yield from _named_texts(value, key)
+    elif isinstance(part, list):
+        for item in part:
+            yield from _named_texts(item, name)

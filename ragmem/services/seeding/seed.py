@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -18,7 +18,13 @@ from ragmem.readers.failures import failure
 from ragmem.readers.read_result import ReadResult
 from ragmem.readers.scope import ProjectFinder
 from ragmem.services.ingestion.classify import ClassifiedMemory, classify_draft
-from ragmem.services.ingestion.documents import UnreadPictures
+from ragmem.services.ingestion.documents import (
+    UnreadPictures,
+    archive_missing_parts,
+    missing_parts,
+    missing_parts_message,
+    parts_by_document,
+)
 from ragmem.services.ingestion.entity_names import learn_all
 from ragmem.services.ingestion.index import index_pending, is_larger_part, pack
 from ragmem.services.ingestion.ingest import Change, compare
@@ -28,7 +34,6 @@ from ragmem.services.processes.progress import Progress
 from ragmem.services.processes.refusals import Refusal
 from ragmem.services.projects.placement import named_projects, place_drafts
 from ragmem.services.seeding.files import SeenFiles
-from ragmem.services.seeding.removed_pages import RemovedPages
 from ragmem.services.seeding.report import Problem, SeedReport, Tally
 from ragmem.services.seeding.transcripts import TranscriptSeeder
 from ragmem.services.seeding.unread import find_unread
@@ -36,8 +41,52 @@ from ragmem.services.seeding.writer import Writer
 from ragmem.storage.activity.storing_runs import storing_run
 from ragmem.storage.fulltext.lexicon import merge_all
 from ragmem.storage.home.catalog import Catalog
+from ragmem.storage.memories.files import SeenFile
 from ragmem.storage.memories.memories import DEFERRED_SOURCES
 from ragmem.storage.sql.batches import batches
+
+BATCH = 200
+"""Documents that are checked together: a check reads the places of all memories of their sources."""
+
+
+@dataclass(slots=True)
+class RemovedPages:
+    """The documents of a run, whose removed pages are archived once their new content is stored."""
+
+    catalog: Catalog
+    open_store: Callable[[], Store]
+    writer: Writer
+    report: SeedReport
+    _: KW_ONLY
+    now: datetime
+    _part_keys: dict[tuple[str, str], set[str]] = field(default_factory=dict, init=False)
+    _files: list[SeenFile] = field(default_factory=list, init=False)
+
+    def add(self, reading: ReadResult, file: SeenFile, *, is_known: bool) -> None:
+        """Mark a file as read; a document that `is_known` only once its removed pages are archived."""
+        held = parts_by_document(reading.drafts, reading.unread)
+        self._part_keys |= held
+        waiting = self._files if held and is_known else self.writer.batch.files
+        waiting.append(file)
+        if len(self._files) >= BATCH:
+            self.archive()
+
+    def archive(self) -> None:
+        """Write what is left to write, and archive the removed pages of the documents since the last call."""
+        self.writer.flush()
+        if self.report.dry_run:
+            messages = {
+                key: missing_parts_message(len(ids))
+                for key, ids in missing_parts(self.catalog, self._part_keys).items()
+            }
+        else:
+            messages = archive_missing_parts(self.catalog, self.open_store, self._part_keys, now=self.now)
+            if self._files:
+                self.catalog.files.remember(self.writer.complete_files(self._files))
+        self.report.shrunk += len(messages)
+        for (source, path), line in messages.items():
+            self.report.problems.append(Problem(source, path, line, "warning"))
+        self._part_keys, self._files = {}, []
 
 
 def seed(

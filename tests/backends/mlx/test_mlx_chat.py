@@ -199,7 +199,7 @@ def test_layers_with_a_sliding_window_answer_the_same_in_every_way(chatty, tmp_p
 
 
 def test_instructions_are_computed_once(chatty):
-    from ragmem.backends.mlx import checkpoint, device, generation, prompts
+    from ragmem.backends.mlx import chat, checkpoint, device, generation
 
     def work():
         loaded = checkpoint.load(chatty)
@@ -207,7 +207,7 @@ def test_instructions_are_computed_once(chatty):
         patience = generation.Deadline(60)
 
         def render(prompt):
-            return prompts.render(loaded.tokenizer, SYSTEM, prompt)
+            return chat.render(loaded.tokenizer, SYSTEM, prompt)
 
         counts = []
         for prompt in ("Redis.", "Kafka.", "Redis."):
@@ -263,14 +263,14 @@ def test_an_idle_model_is_freed_and_comes_back(chatty):
 
 
 def test_the_middle_of_a_prompt_beyond_the_window_is_left_out(chatty):
-    from ragmem.backends.mlx import checkpoint, device, prompts
+    from ragmem.backends.mlx import chat, checkpoint, device
 
     text = "Alice said: " + "naïve café 東京 🙂 " * 400 + "Redis."
 
     def work():
         tokenizer = checkpoint.load(chatty).tokenizer
-        whole = prompts.render(tokenizer, SYSTEM, text)
-        return tokenizer, whole, [prompts.fit(tokenizer, SYSTEM, text, room=room) for room in ROOMS]
+        whole = chat.render(tokenizer, SYSTEM, text)
+        return tokenizer, whole, [chat.fit(tokenizer, SYSTEM, text, room=room) for room in ROOMS]
 
     tokenizer, whole, fitted = device.run(work)
     for room, tokens in zip(ROOMS, fitted, strict=True):
@@ -278,9 +278,9 @@ def test_the_middle_of_a_prompt_beyond_the_window_is_left_out(chatty):
         shown = tokenizer.decode(tokens)
         assert SYSTEM in shown
         assert "user\nAlice said: " in shown
-        assert prompts.CUT in shown
+        assert chat.CUT in shown
         assert "Redis.<|im_end|>" in shown
-    assert device.run(lambda: prompts.fit(tokenizer, SYSTEM, text, room=len(whole))) == whole
+    assert device.run(lambda: chat.fit(tokenizer, SYSTEM, text, room=len(whole))) == whole
 
 
 def test_half_a_surrogate_pair_gets_an_answer_like_a_question_mark(talker):
@@ -306,13 +306,13 @@ def test_an_answer_leaves_half_of_the_window_to_the_question(chatty):
 
 
 def test_a_model_that_can_think_is_told_not_to(chatty, tmp_path):
-    from ragmem.backends.mlx import checkpoint, device, prompts
+    from ragmem.backends.mlx import chat, checkpoint, device
 
     folder = _copy(chatty, tmp_path, chat_template=THINKING)
 
     def work():
         tokenizer = checkpoint.load(folder).tokenizer
-        return tokenizer.decode(prompts.render(tokenizer, "Be brief.", "Redis?"))
+        return tokenizer.decode(chat.render(tokenizer, "Be brief.", "Redis?"))
 
     assert device.run(work).endswith("<|im_start|>assistant\n<think>\n\n</think>\n\n")
 
@@ -328,19 +328,19 @@ def test_a_model_that_can_think_is_told_not_to(chatty, tmp_path):
     ],
 )
 def test_thoughts_are_no_part_of_the_answer(answer, left):
-    from ragmem.backends.mlx.prompts import strip_thoughts
+    from ragmem.backends.mlx.chat import strip_thoughts
 
     assert strip_thoughts(answer) == left
 
 
 def test_a_template_without_a_system_role_gets_the_instructions_with_the_prompt(chatty, tmp_path):
-    from ragmem.backends.mlx import checkpoint, device, prompts
+    from ragmem.backends.mlx import chat, checkpoint, device
 
     folder = _copy(chatty, tmp_path, chat_template=NO_SYSTEM)
 
     def work():
         tokenizer = checkpoint.load(folder).tokenizer
-        return tokenizer.decode(prompts.render(tokenizer, "Be brief.", "Redis?"))
+        return tokenizer.decode(chat.render(tokenizer, "Be brief.", "Redis?"))
 
     assert device.run(work) == "[Be brief.\n\nRedis?]>"
     model = _open(folder)

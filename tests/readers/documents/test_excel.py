@@ -14,7 +14,7 @@ from PIL import Image
 
 from ragmem.readers.documents.formats.excel import read
 from ragmem.readers.documents.model import Limits, RefusedError
-from ragmem.readers.documents.workbook.numbers import format_number
+from ragmem.readers.documents.workbook.cells import format_number
 
 
 @pytest.fixture

@@ -143,7 +143,7 @@ def test_pages_go_with_the_next_run_where_one_is_killed_before(
     seed(memory)
     write_pdf(report, ["The lantern is new.", PAGES[1]])
     with monkeypatch.context() as patched:
-        patched.setattr("ragmem.services.seeding.removed_pages.archive_missing_parts", lambda *_, **__: 1 / 0)
+        patched.setattr("ragmem.services.seeding.seed.archive_missing_parts", lambda *_, **__: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             seed(memory)
     (told,) = [one.reason for one in seed(memory).problems]

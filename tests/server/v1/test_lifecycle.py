@@ -8,7 +8,7 @@ from starlette.exceptions import HTTPException
 
 from ragmem.api import gc
 from ragmem.server.http.workers import Workers
-from ragmem.server.v1.jobs import MAX_PLANS, Jobs
+from ragmem.server.v1.gc import MAX_PLANS, Jobs
 from ragmem.services.lifecycle import plan
 from ragmem.services.processes import worker_pool
 

@@ -118,7 +118,7 @@ def test_nothing_is_embedded_at_the_start(filled, monkeypatch):
         raise AssertionError
 
     monkeypatch.setattr(type(memory.models.embedder), "embed", refuse, raising=False)
-    monkeypatch.setattr("ragmem.backends.fake.embedder.FakeEmbedder.embed", refuse)
+    monkeypatch.setattr("ragmem.backends.fake.FakeEmbedder.embed", refuse)
     assert shown(told(memory))
 
 

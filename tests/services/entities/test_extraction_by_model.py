@@ -18,7 +18,7 @@ from ragmem.backends.fake import FakeEmbedder, FakeLanguageModel, FakeModels
 from ragmem.domain.model import Draft, State
 from ragmem.errors import BackendError
 from ragmem.services.doctor.invariants import violations
-from ragmem.services.entities import completions, extraction
+from ragmem.services.entities import extraction
 from ragmem.services.lifecycle.undo import undo
 
 NOTE = (
@@ -441,7 +441,7 @@ def test_a_model_that_takes_many_prompts_gets_many(home):
 
 
 def test_an_interrupted_pass_keeps_what_was_answered(home, monkeypatch):
-    monkeypatch.setattr(completions, "BATCH_SIZE", 2)
+    monkeypatch.setattr(extraction, "BATCH_SIZE", 2)
     valid = FakeLanguageModel("valid").complete
 
     def interrupted(prompt, **options):

@@ -61,7 +61,7 @@ def connected(memory, monkeypatch):
         return dict.fromkeys(wanted, 0.0)
 
     monkeypatch.setattr("ragmem.services.lifecycle.plan._connect_memories", all_compared)
-    monkeypatch.setattr("ragmem.services.lifecycle.project.nearest", alone)
+    monkeypatch.setattr("ragmem.services.lifecycle.plan.nearest", alone)
     monkeypatch.setattr(memory.catalog.connections, "of", of)
 
     def link(*ids):

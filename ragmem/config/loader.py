@@ -31,7 +31,6 @@ _KEYS: dict[Key, Rule] = {
     ("fresh_days",): _HALF_LIFE,
 }
 
-
 CONFIG_FILE = "config.toml"
 DECAY_FILE = "decay.json"
 

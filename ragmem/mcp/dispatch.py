@@ -30,9 +30,7 @@ from ragmem.mcp.timeline import impact, status, timeline
 if TYPE_CHECKING:
     from ragmem.api.memory import Ragmem
 
-
 __all__ = ["Result", "call", "prompt", "read_resource"]
-
 
 MAX_ERROR_CHARS = 600
 """Characters of an error: it quotes the input, which may be long."""

@@ -104,10 +104,8 @@ _WORD = re.compile(r"\w+")
 _STEM = 4
 """Leading characters that make two words related: "deploy", "deployment"."""
 
-
 SLOW_S = 1.0
 """Seconds until a slow one fails."""
-
 
 __all__ = [
     "DIMENSIONS",

@@ -32,7 +32,6 @@ _CHARACTERS_PER_TOKEN = 16
 
 _THOUGHTS = re.compile(r"<think>.*?(</think>|\Z)", re.DOTALL)
 
-
 BACKEND = "mlx"
 
 

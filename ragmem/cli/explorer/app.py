@@ -12,7 +12,8 @@ from typing import Any, ClassVar
 from textual import on
 from textual.app import ComposeResult, SuspendNotSupported
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal
+from textual.containers import Horizontal, VerticalScroll
+from textual.screen import ModalScreen
 from textual.theme import Theme
 from textual.widgets import ContentSwitcher, Footer, OptionList
 from textual.widgets.option_list import Option
@@ -28,6 +29,37 @@ from ragmem.cli.explorer.table import Row
 from ragmem.domain.model import Kind, Match, State, Tier
 from ragmem.domain.records.record_types import RecordType
 from ragmem.errors import RagmemError
+
+KEYS = """\
+Go
+  1 … 9, 0   a view by its number; [ and ] the one before and after
+  Tab        from the list of views to the view, and back
+  ↑ ↓ j k    line by line; g and G to the first and the last
+  Enter      open what is under the cursor
+  Escape     back, or take the filter away
+
+In a list
+  /          filter: words, and kind: source: project: state: tier:
+  →          take the completion of the filter
+  c          copy the id
+  d          show what is told of a line beside the list, or no longer
+  e          open the file in $EDITOR
+  y n        of what others have shared: accept, reject
+
+In a memory or an entity
+  1 … 6      a tab by its number; [ and ] the one before and after
+  Enter      walk on to a connection, an entity, a memory
+
+Everywhere
+  a          all projects, or this one and yours
+  r          read again
+  t          light or dark
+  ?          these keys
+  q          quit
+
+The explorer changes no memory of yours. Every view is a command as well, with --json:
+ragmem inspect --help
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +104,6 @@ VIEWS = tuple(
         ("log", "", LISTS),
     )
 )
-
 
 NOTHING_STORED = """\
 Nothing is stored here yet.
@@ -230,8 +261,6 @@ class Explorer(Shell):
 
     def action_help(self) -> None:
         """Show the keys."""
-        from ragmem.cli.explorer.help import HelpScreen
-
         self.push_screen(HelpScreen())
 
     def go_back(self) -> None:
@@ -376,3 +405,18 @@ _LIGHT = Theme(
     variables={"footer-key-foreground": "#245c8a", "block-cursor-background": "#cfe0ee"}
     | {"block-cursor-foreground": "#12181f", "block-cursor-blurred-background": "#e3e8ec"},
 )
+
+
+class HelpScreen(ModalScreen[None]):
+    """The keys; any of Escape, q and ? closes it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,question_mark", "dismiss", "Close")]
+
+    def compose(self) -> ComposeResult:
+        """Lay out the screen."""
+        with VerticalScroll(id="help"):
+            yield Plain(KEYS)
+
+    def on_mount(self) -> None:
+        """Let the keys scroll."""
+        self.query_one("#help").focus()

@@ -29,7 +29,6 @@ from ragmem.errors import RagmemError
 NARROWEST, WIDEST = 20, 110
 """Minimum and maximum columns of a page: longer lines are hard to read."""
 
-
 LINKS = 500
 """Maximum number of connections in the list."""
 

@@ -27,7 +27,6 @@ _LEADING = lazy(
     r"(?:[-*+]|\d{1,4}[.)])?\s*(?:\[[ xX]\]\s*)?[*_`\"'(]*(?:(?:[Tt]he|[Aa]n?|[Oo]ur|[Nn]ew)\s+)?[*_`\"'(]*$"
 )
 
-
 __all__ = ["ENTITY_TYPES", "extract", "keywords"]
 
 MIN_ENTITIES = 5

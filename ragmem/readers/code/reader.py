@@ -24,7 +24,6 @@ _GO_MODULE = re.compile(r"^\s*module\s+\"?([^\s\"]+)", re.MULTILINE)
 _JSON_EXTRA = re.compile(r'("(?:\\.|[^"\\])*")|//[^\n]*|/\*.*?\*/|,(?=\s*[}\]])', re.DOTALL)
 _BUILT = re.compile(r"^\.?/?(?:dist|build|out)/")
 
-
 _MODULES = {"typescript": "javascript", "cpp": "c"}
 """Languages in the module of another one; each other language has a module of its name."""
 

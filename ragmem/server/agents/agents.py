@@ -59,7 +59,6 @@ OPENING = f"retry: {RETRY_MS}\n: open\n\n".encode()
 
 _LAST = {"type": "http.response.body", "body": b"", "more_body": False}
 
-
 _LONGEST_STREAM_S = 86_400.0
 
 _T = TypeVar("_T")

@@ -45,12 +45,10 @@ from ragmem.services.models.use import model_label
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-
 DEFAULT = "default"
 """An alias of the configured model."""
 
 NONE_CONFIGURED = "no language model is configured: set one in [language_model] of config.toml"
-
 
 _STREAM = {"content": {"text/event-stream": {"schema": {"type": "string"}}}}
 

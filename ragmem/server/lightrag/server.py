@@ -37,7 +37,6 @@ from ragmem.storage.memories.read_cache import ReadCache
 SHOWN_NODES = 1_000
 """Default number of nodes that LightRAG's page draws; it is slow with several thousand."""
 
-
 _GUEST = (
     "This token gives no access: send the server's token as X-API-Key, or log in with it as the password."
 )

@@ -31,7 +31,6 @@ from ragmem.storage.sql.batches import batches
 BATCH_SIZE = 8
 """Prompts per batch: the maximum loss if the process is killed."""
 
-
 STOP_AFTER = 4
 """Consecutive texts without an answer after which the model counts as down."""
 

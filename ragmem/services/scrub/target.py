@@ -26,7 +26,6 @@ from ragmem.services.scrub.forms import MIN_RAW, Needles, base64_forms, byte_for
 _SECRET_NAME = re.compile(r"pass|pwd|secret|credential|token|key", re.IGNORECASE)
 """Names of values that are likely to be secrets."""
 
-
 DEFAULT_KIND = "scrubbed"
 """The kind of a match that has no other kind."""
 

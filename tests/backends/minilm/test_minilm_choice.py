@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from ragmem.backends import minilm
-from ragmem.backends.minilm import choice
-from ragmem.backends.minilm.choice import FILE, machine_key, recall_engine, remember_engine
+from ragmem.backends.minilm import embedder
+from ragmem.backends.minilm.embedder import FILE, machine_key, recall_engine, remember_engine
 from ragmem.errors import BackendError, ConfigError
 
 BULK = ["every night the store is copied to the second disk, and the copy is read again"] * 6
@@ -88,7 +88,7 @@ def test_an_engine_is_timed_on_the_texts_of_the_call():
             self.seen.append(sum(map(len, sequences)))
 
     engine = Sleepless()
-    assert choice.measure([engine], [[1] * 5] * 9, threads=2)["numpy"] > 0
+    assert embedder.measure([engine], [[1] * 5] * 9, threads=2)["numpy"] > 0
     assert engine.seen == [5, 10, 10]
 
 
@@ -105,9 +105,9 @@ def test_an_engine_that_fails_is_no_candidate():
         def forward(self, sequences):
             pass
 
-    assert set(choice.measure([Broken(), Working()], [[1] * 5], threads=1)) == {"numpy"}
+    assert set(embedder.measure([Broken(), Working()], [[1] * 5], threads=1)) == {"numpy"}
     with pytest.raises(BackendError, match="no memory"):
-        choice.measure([Broken()], [[1] * 5], threads=1)
+        embedder.measure([Broken()], [[1] * 5], threads=1)
 
 
 @needs_onnx

@@ -29,7 +29,7 @@ from ragmem.domain.model import Draft, State
 from ragmem.domain.text.chunking import ID_LENGTH
 from ragmem.services.doctor import repair as doctor_repair
 from ragmem.services.doctor.models import CANARY_PROJECT
-from ragmem.services.doctor.salvage import DAMAGED
+from ragmem.services.doctor.repair import DAMAGED
 from ragmem.services.ingestion.index import index_pending
 from ragmem.storage.maintenance import salvage
 from ragmem.storage.sql import backups

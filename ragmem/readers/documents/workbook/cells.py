@@ -25,7 +25,6 @@ _DIGITS = re.compile(r"[#0?][#0?,. ]*(?:[eE][-+][#0?]+)?")
 _MOST_DECIMALS = 12
 _GENERAL = "General"
 
-
 CELLS_MAX = 1_000_000  # some 200 MB of memory
 _MERGES_MAX = 20_000
 _FLAGS = {"0": "FALSE", "1": "TRUE"}

@@ -7,7 +7,7 @@ from ragmem.errors import ConfigError
 # typing.TYPE_CHECKING without importing typing; type checkers take the name for true.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 HOME_VARIABLE = "RAGMEM_HOME"
 
@@ -46,3 +46,33 @@ def sync(path: "str | os.PathLike[str]") -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def replace_file(
+    path: "str | os.PathLike[str]",
+    content: bytes,
+    *,
+    mode: int = 0o600,
+    may_replace: "Callable[[], bool]" = lambda: True,
+) -> bool:
+    """Replace a file atomically and durably by one with this content and mode.
+
+    `may_replace` is asked when all is written; if it says no, nothing changes and the result is false. Raises
+    OSError.
+    """
+    folder, name = os.path.split(path)
+    draft = os.path.join(folder, f".{name}-{os.urandom(8).hex()}")
+    try:
+        with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fchmod(file.fileno(), mode)
+            os.fsync(file.fileno())
+        if not may_replace():
+            return False
+        os.replace(draft, path)
+        sync(folder)
+        return True
+    finally:
+        if os.path.lexists(draft):
+            os.unlink(draft)

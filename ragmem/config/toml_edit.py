@@ -2,9 +2,7 @@
 
 import difflib
 import json
-import os
 import re
-import tempfile
 import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -13,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from ragmem.config.documents import Key, read_document
-from ragmem.errors import ConfigError, StorageError, os_reason
+from ragmem.config.folders import replace_file
+from ragmem.errors import ConfigError, StorageError, os_errors_as
 
 Values = Mapping[str, Mapping[str, str | int | float | bool | None]]
 """Table -> key -> new value; None removes the key."""
@@ -77,27 +76,15 @@ def write(change: Change) -> None:
     file since it was read, StorageError if it cannot be written.
     """
     place = change.path.resolve()
-    draft = ""
-    try:
+
+    def is_unchanged() -> bool:
+        return (place.read_bytes().decode() if place.exists() else "") == change.before
+
+    with os_errors_as(StorageError, f'write "{change.path}"', hint="check free space and permissions"):
         place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        descriptor, draft = tempfile.mkstemp(prefix=f".{place.name}-", dir=place.parent)
-        with open(descriptor, "w", encoding="utf-8", newline="") as file:  # noqa: PTH123 - it is open already
-            file.write(change.after)
-            file.flush()
-            os.fsync(descriptor)
-        if (place.read_bytes().decode() if place.exists() else "") != change.before:
-            raise ConfigError(
-                f'"{change.path}" was changed in the meantime', hint="run the same command again"
-            )
-        Path(draft).replace(place)
-    except OSError as error:
-        raise StorageError(
-            f'cannot write "{change.path}": {os_reason(error)}',
-            hint="check free space and permissions",
-        ) from error
-    finally:
-        with suppress(OSError):  # it was moved, or never made
-            os.unlink(draft)  # noqa: PTH108 - an empty name is no Path
+        replaced = replace_file(place, change.after.encode(), may_replace=is_unchanged)
+    if not replaced:
+        raise ConfigError(f'"{change.path}" was changed in the meantime', hint="run the same command again")
 
 
 def _lines(values: Values) -> Iterator[str]:

@@ -17,6 +17,7 @@ from typing import Any
 
 import orjson
 
+from ragmem.config.folders import replace_file
 from ragmem.domain.sharing.member import MAX_MEMBER, is_member
 from ragmem.errors import ConfigError, ConflictError, NotFoundError, StorageError, UsageError
 from ragmem.ports.principal import NOBODY, ROLES, MemberRole, Principal
@@ -161,16 +162,7 @@ class Members:
 
     def _write(self, members: Iterable[Member]) -> None:
         document = {"schema": _SCHEMA, "members": [asdict(one) for one in members]}
-        draft = self.path.with_name(f"{self.path.name}.{secrets.token_hex(8)}")
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(orjson.dumps(document, option=orjson.OPT_INDENT_2))
-                file.flush()
-                os.fsync(descriptor)
-            draft.replace(self.path)
-        finally:
-            draft.unlink(missing_ok=True)
+        replace_file(self.path, orjson.dumps(document, option=orjson.OPT_INDENT_2))
 
 
 def _known(members: Mapping[str, Member], name: str) -> Member:

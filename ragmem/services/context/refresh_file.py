@@ -4,13 +4,11 @@ import difflib
 import os
 import re
 import stat
-import tempfile
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from ragmem.config.folders import sync
+from ragmem.config.folders import replace_file
 from ragmem.domain.injection.memory_block import InvalidMarksError, find_block, outside, with_block
 from ragmem.errors import StorageError, UsageError, os_errors_as
 from ragmem.services.context.refresh import Index, render
@@ -112,22 +110,12 @@ def write(planned: RefreshPlan, again: Callable[[], RefreshPlan]) -> RefreshPlan
 
 
 def _replace(place: Path, planned: RefreshPlan) -> bool:
-    descriptor, name = tempfile.mkstemp(prefix=".ragmem-refresh-", dir=place.parent)
-    draft = Path(name)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(planned.after.encode("utf-8", "surrogateescape"))
-            file.flush()
-            os.fsync(file.fileno())
-        draft.chmod(stat.S_IMODE(place.stat().st_mode) if planned.exists else 0o666 & ~_umask())
-        if (_read(place) if _is_there(place) else "") != planned.before:
-            return False
-        draft.replace(place)
-        sync(place.parent)
-        return True
-    finally:
-        with suppress(FileNotFoundError):
-            draft.unlink()
+    return replace_file(
+        place,
+        planned.after.encode("utf-8", "surrogateescape"),
+        mode=stat.S_IMODE(place.stat().st_mode) if planned.exists else 0o666 & ~_umask(),
+        may_replace=lambda: (_read(place) if _is_there(place) else "") == planned.before,
+    )
 
 
 def _umask() -> int:

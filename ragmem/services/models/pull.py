@@ -1,6 +1,5 @@
 """Download a model into ragmem's own folder atomically, and remove it."""
 
-import fcntl
 import hashlib
 import json
 import os
@@ -18,6 +17,7 @@ from ragmem.errors import NotFoundError, RagmemError, StorageError, StoreBusyErr
 from ragmem.services.models.hub import DEFAULT_ENDPOINT, Hub, HubFile, HubModel, is_onnx
 from ragmem.services.models.local_models import TOKENIZER
 from ragmem.services.processes.progress import Progress
+from ragmem.storage.sql.fair_lock import try_lock
 
 RECEIPT = ".ragmem.json"
 """The file in a model's folder with its origin and revision."""
@@ -312,12 +312,8 @@ def _take_over(folder: Path, partial: Path, model: HubModel) -> None:
 def _lock(partial: Path, model: HubModel) -> Iterator[None]:
     partial.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     with (partial.parent / f"{partial.name}.lock").open("a") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise StoreBusyError(
-                f'another process is fetching "{model.name}"', hint="wait for it to end"
-            ) from error
+        if not try_lock(lock.fileno()):
+            raise StoreBusyError(f'another process is fetching "{model.name}"', hint="wait for it to end")
         if _read_receipt(partial).get("revision") != model.revision:
             shutil.rmtree(partial, ignore_errors=True)
         partial.mkdir(exist_ok=True, mode=0o700)

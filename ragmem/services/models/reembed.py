@@ -1,6 +1,5 @@
 """Change the embedding model: make its vectors beside the old ones, then switch at once."""
 
-import fcntl
 import os
 import time
 from collections.abc import Iterator, Mapping
@@ -15,6 +14,7 @@ from ragmem.services.models.active_models import ActiveModels
 from ragmem.services.processes.progress import Progress
 from ragmem.storage.activity.model_record import ACTIVE, NEXT, ModelRecord
 from ragmem.storage.home.catalog import Catalog
+from ragmem.storage.sql.fair_lock import is_held, lock_within
 from ragmem.storage.sql.rows import chunk_from
 
 LOCK_NAME = "reembed.lock"
@@ -193,14 +193,8 @@ def _texts(catalog: Catalog, chunks: Mapping[str, str]) -> dict[str, str]:
 
 def reembedding_pid(home: Path) -> int:
     """Return the number of the process that makes vectors in a home, 0 if there is none."""
-    try:
-        with (home / LOCK_NAME).open("rb") as file:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return _pid_in(home / LOCK_NAME)
-    except OSError:  # no such file: there never was one
-        return 0
-    return 0
+    path = home / LOCK_NAME
+    return _pid_in(path) if is_held(path) else 0
 
 
 def _pid_in(path: Path) -> int:
@@ -210,28 +204,17 @@ def _pid_in(path: Path) -> int:
         return -1
 
 
-def _try_lock(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
-
-
 @contextmanager
 def _lock(home: Path) -> Iterator[None]:
     """Hold the home's lock for making vectors; the end of the process releases it in any case."""
     path = home / LOCK_NAME
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
-        deadline = time.monotonic() + _LOCK_TIMEOUT_S
-        while not _try_lock(descriptor):
-            if time.monotonic() > deadline:
-                raise StoreBusyError(
-                    f"the process {_pid_in(path)} makes these vectors already",
-                    hint="`ragmem models list` shows how far it is",
-                )
-            time.sleep(_LOCK_TIMEOUT_S / 10)
+        if not lock_within(descriptor, _LOCK_TIMEOUT_S):
+            raise StoreBusyError(
+                f"the process {_pid_in(path)} makes these vectors already",
+                hint="`ragmem models list` shows how far it is",
+            )
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, str(os.getpid()).encode("ascii"), 0)
         yield

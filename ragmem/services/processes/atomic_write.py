@@ -1,6 +1,5 @@
 """Write files atomically, readable by their owner only, and large ones beside their final place."""
 
-import fcntl
 import os
 import shutil
 import tempfile
@@ -11,6 +10,7 @@ from typing import IO
 
 from ragmem.config.folders import sync
 from ragmem.errors import StorageError, UsageError, os_errors_as
+from ragmem.storage.sql.fair_lock import take
 
 
 def place_for(path: Path, *, force: bool) -> Path:
@@ -83,16 +83,6 @@ def workspace(parent: Path) -> Iterator[Path]:
 def _lock(folder: Path) -> int | None:
     """Return the descriptor that holds a folder's lock until it is closed; None if it is unavailable."""
     try:
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        return take(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     except OSError:
         return None
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if os.path.samestat(os.fstat(descriptor), folder.stat()):
-            return descriptor
-    except OSError:
-        # Somebody else holds it, or has removed the folder.
-        os.close(descriptor)
-        return None
-    os.close(descriptor)
-    return None

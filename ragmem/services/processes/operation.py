@@ -1,6 +1,5 @@
 """The file by which other processes of a home see the progress of a long operation."""
 
-import fcntl
 import os
 import time
 from collections.abc import Callable
@@ -13,6 +12,7 @@ from typing import Self
 import orjson
 
 from ragmem.services.processes.progress import Progress
+from ragmem.storage.sql.fair_lock import take, try_lock
 
 FILE = "progress.json"
 """A file in a home's state folder, locked while an operation writes its progress into it."""
@@ -96,12 +96,9 @@ def operation(folder: Path) -> Operation | None:
     except OSError:  # none ever ran
         return None
     try:
-        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return _parsed(os.pread(file, LENGTH, 0))
+        return None if try_lock(file, shared=True) else _parsed(os.pread(file, LENGTH, 0))
     finally:
         os.close(file)
-    return None
 
 
 def _parsed(content: bytes) -> Operation | None:
@@ -113,13 +110,8 @@ def _parsed(content: bytes) -> Operation | None:
 
 def _locked(folder: Path) -> int | None:
     """Return the descriptor of the file, locked; None where another operation has it, or nothing can."""
-    file = None
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        file = os.open(folder / FILE, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return take(folder / FILE, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:  # progress that nobody sees is no reason to fail
-        if file is not None:
-            os.close(file)
         return None
-    return file

@@ -3,12 +3,11 @@
 import fcntl
 import os
 import stat
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from ragmem.config.folders import sync
+from ragmem.config.folders import replace_file, sync
 from ragmem.errors import ConfigError, StorageError, os_errors_as, os_reason
 
 MAX_BYTES = 5_000_000
@@ -60,9 +59,11 @@ def replace_settings(path: Path, before: str | None, after: str | None) -> None:
                 raise ChangedMeanwhileError
             if after is None:
                 place.unlink()
+                sync(place.parent)
             else:
-                _write(place, after)
-            sync(place.parent)
+                # It may hold keys: only the owner can read it, unless the person has decided otherwise.
+                mode = stat.S_IMODE(place.stat().st_mode) if place.exists() else 0o600
+                replace_file(place, after.encode(), mode=mode)
 
 
 @contextmanager
@@ -74,21 +75,6 @@ def _lock(folder: Path) -> Iterator[None]:
         yield
     finally:
         os.close(descriptor)
-
-
-def _write(place: Path, text: str) -> None:
-    descriptor, draft = tempfile.mkstemp(prefix=f".{place.name}-", dir=place.parent)
-    try:
-        with open(descriptor, "wb") as file:  # noqa: PTH123 - it is open already
-            file.write(text.encode())
-            file.flush()
-            os.fsync(descriptor)
-            # It may hold keys: only the owner can read it, unless the person has decided otherwise.
-            os.fchmod(descriptor, stat.S_IMODE(place.stat().st_mode) if place.exists() else 0o600)
-        Path(draft).replace(place)
-    finally:
-        with suppress(FileNotFoundError):  # it is in its place
-            Path(draft).unlink()
 
 
 def missing_folders(path: Path) -> list[Path]:

@@ -1,15 +1,14 @@
 """Install completion scripts where bash, zsh and fish look for them."""
 
 import importlib.metadata
-import os
-import shutil
-import tempfile
+import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 import ragmem
+from ragmem.config.folders import replace_file
 from ragmem.config.places import find_default
 from ragmem.errors import ConfigError, StorageError, UsageError, os_reason
 
@@ -223,17 +222,8 @@ def _read(path: Path) -> str:
 def _rewrite(path: Path, text: str) -> None:
     """Replace a person's file atomically and durably, keeping its permissions and links."""
     place = path.resolve()
-    descriptor, draft = tempfile.mkstemp(prefix=f".{place.name}-", dir=place.parent)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(text.encode("utf-8", "surrogateescape"))
-            file.flush()
-            os.fsync(descriptor)
-        if place.exists():
-            shutil.copymode(place, draft)
-        Path(draft).replace(place)
-    finally:
-        Path(draft).unlink(missing_ok=True)
+    mode = stat.S_IMODE(place.stat().st_mode) if place.exists() else 0o600
+    replace_file(place, text.encode("utf-8", "surrogateescape"), mode=mode)
 
 
 def _without_block(path: Path) -> str:

@@ -47,7 +47,7 @@ def turn(lock: Path, *, timeout: float) -> Iterator[None]:
     try:
         # Without a ticket this caller is ahead of everyone who draws one from now on.
         if not _numbers(folder):
-            descriptor = _take(lock)
+            descriptor = take(lock)
         if descriptor is None:
             descriptor = _wait(lock, folder, timeout)
     except OSError as error:
@@ -61,29 +61,33 @@ def turn(lock: Path, *, timeout: float) -> Iterator[None]:
         _release(descriptor)
 
 
+def try_lock(descriptor: int, *, shared: bool = False) -> bool:
+    """Lock an open file; return False if another holds it."""
+    try:
+        fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
 def lock_within(descriptor: int, timeout: float) -> bool:
     """Lock an open file, without a queue; return False if another holds it for `timeout` seconds."""
     end = time.monotonic() + timeout
-    while True:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() > end:
-                return False
-            time.sleep(UNQUEUED_PAUSE)
-        else:
-            return True
+    while not try_lock(descriptor):
+        if time.monotonic() > end:
+            return False
+        time.sleep(UNQUEUED_PAUSE)
+    return True
 
 
-def _take(lock: Path) -> int | None:
-    """Return the descriptor that holds the lock file, None if it is locked."""
-    descriptor = os.open(lock, os.O_RDWR | os.O_CREAT, 0o600)
+def take(lock: Path, flags: int = os.O_RDWR | os.O_CREAT) -> int | None:
+    """Return the descriptor that holds a lock file or folder, None if another holds it. Raises OSError."""
+    descriptor = os.open(lock, flags, 0o600)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         # A lock on a file that was removed or replaced meanwhile excludes nobody.
-        if os.path.samestat(os.fstat(descriptor), lock.stat()):
+        if try_lock(descriptor) and os.path.samestat(os.fstat(descriptor), lock.stat()):
             return descriptor
-    except (BlockingIOError, FileNotFoundError):
+    except FileNotFoundError:
         pass
     except BaseException:
         os.close(descriptor)
@@ -98,7 +102,7 @@ def _release(descriptor: int) -> None:
     os.close(descriptor)
 
 
-def _is_held(path: Path | str) -> bool:
+def is_held(path: Path | str) -> bool:
     """Tell whether anybody holds the lock of a file; for a ticket, whether its owner is waiting."""
     try:
         descriptor = os.open(path, os.O_RDONLY)
@@ -106,12 +110,9 @@ def _is_held(path: Path | str) -> bool:
         return False
     try:
         # Shared, so that two processes that check at the same time do not take each other for the owner.
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
+        return not try_lock(descriptor, shared=True)
     finally:
         os.close(descriptor)
-    return False
 
 
 def _wait(lock: Path, folder: str, timeout: float) -> int:
@@ -122,7 +123,7 @@ def _wait(lock: Path, folder: str, timeout: float) -> int:
         while True:
             first, places = _queue_before(folder, number)
             if not places:
-                descriptor = _take(lock)
+                descriptor = take(lock)
                 if descriptor is not None:
                     return descriptor
                 rest = pause
@@ -144,7 +145,7 @@ def _look(lock: Path, folder: str, first: int, before: tuple[int, int]) -> tuple
     been stopped as well.
     """
     ticket, count = before
-    if ticket != first or _is_held(lock):
+    if ticket != first or is_held(lock):
         return (first, 0)
     if count + 1 >= STALLED_AFTER:
         _remove(folder, first)
@@ -172,17 +173,13 @@ def _draw(folder: str, deadline: float) -> tuple[int, int]:
     Path(folder).mkdir(mode=0o700, exist_ok=True)
     counter = os.open(f"{folder}/{COUNTER}", os.O_RDWR | os.O_CREAT, 0o600)
     try:
-        while True:
-            try:
-                fcntl.flock(counter, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() > deadline:
-                    raise
-                time.sleep(FIRST_PAUSE)
+        while not try_lock(counter):
+            if time.monotonic() > deadline:
+                raise BlockingIOError
+            time.sleep(FIRST_PAUSE)
         numbers = _numbers(folder)
         for other in numbers:
-            if not _is_held(_path(folder, other)):
+            if not is_held(_path(folder, other)):
                 _remove(folder, other)
         last = os.pread(counter, 20, 0)
         number = max([int(last) if last.isdigit() else 0, *numbers]) + 1
@@ -220,7 +217,7 @@ def _queue_before(folder: str, number: int) -> tuple[int, int]:
     """Return the first held ticket and its distance to a number; (0, 0) for none."""
     before = [other for other in _numbers(folder) if other < number]
     for place, other in enumerate(before):
-        if _is_held(_path(folder, other)):
+        if is_held(_path(folder, other)):
             return other, len(before) - place
     return 0, 0
 
@@ -239,7 +236,7 @@ def leftovers(lock: Path) -> list[Path]:
     """Return the tickets whose owner is dead; the next writer that has to wait removes them."""
     folder = f"{str(lock).removesuffix('.lock')}.queue"
     paths = [_path(folder, number) for number in _numbers(folder)]
-    return [Path(path) for path in paths if not _is_held(path) and Path(path).exists()]
+    return [Path(path) for path in paths if not is_held(path) and Path(path).exists()]
 
 
 def holder(lock: Path) -> int | None:

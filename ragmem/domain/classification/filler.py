@@ -27,9 +27,8 @@ _ACKNOWLEDGES = lazy(
     r"(?:thank(?:s|\s+you)\s+for\s[^.!?;,\u2013\u2014\n]{1,80}|ok(?:ay)?|great|thanks?(?: you)?|thx|perfect|"
     r"excellent|awesome|nice|cool|sure|yes|yep|yeah|got it|"
     r"understood|alright|all right|sounds good|looks good(?: to me)?|lgtm|good|wonderful|fantastic|"
-    r"hello|hi|hey|sorry|"
-    r"absolutely|exactly|indeed|of course|no problem|no worries|you're (?:welcome|right)|success|done|"
-    r"well done|"
+    r"hello|hi|hey|sorry|absolutely|exactly|indeed|of course|no problem|no worries|you're (?:welcome|right)|"
+    r"success|done|well done|"
     r"good (?:catch|point|idea|question|job|work))\b[*_]*(?:[!.,;:\s\u2014\u2013-]|$)+",
     _FLAGS,
 )
@@ -41,8 +40,7 @@ _CHATTER = lazy(
     # Intentions.
     r"let(?:'s|\u2019s|\s+me|\s+us)\b(?! know)|let me\b"
     r"|i(?:'ll|\u2019ll|\s+will|\s+shall|\s+need\s+to|\s+have\s+to|\s+want\s+to|\s+should|\s+can\s+see|"
-    r"\s+see\b"
-    r"|\s+think\b|\s+understand|\s+now\s+have|\s+have\s+(?:enough|everything|all|what))"
+    r"\s+see\b|\s+think\b|\s+understand|\s+now\s+have|\s+have\s+(?:enough|everything|all|what))"
     r"|i(?:'m|\u2019m|\s+am)\s+(?:now\s+)?(?:going|about|happy|glad|ready|sorry|still|working|looking|"
     r"checking)"
     r"|i(?:'d|\u2019d|\s+would)\s+(?:be\s+happy|like|suggest)"
@@ -50,8 +48,7 @@ _CHATTER = lazy(
     r"|(?:step|task|phase)\s+\d+\b[^.]{0,60}$"
     # Questions and offers.
     r"|(?:can|could|would|will|shall|should|do|does|did|may|is|are|was|were|what|which|where|when|why|"
-    r"who|how)\b"
-    r"[^.]*\?\W*$"
+    r"who|how)\b[^.]*\?\W*$"
     r"|(?:can|could|would)\s+you\b|please\b|(?:do\s+you\s+)?want\s+me\s+to|let\s+me\s+know|feel\s+free"
     r"|(?:say|tell\s+me|just\s+say|reply)\s+[\"'\u201c\u2018]"
     r"|(?:lets|go\s+ahead|continue|proceed|keep\s+going|carry\s+on)\b"
@@ -75,30 +72,27 @@ _STATUS = lazy(
     r"|(?:[\w-]+\s+){1,4}(?:completed?|finished|done)\s*(?:$|[.:!])|(?:we|i)(?:'re|\s+are|\s+am)\s+almost\b"
     r"|[^.,;]{0,40}\bseems?\s+to\s+work\b|[^.;]{0,60}\band\s+everything\s+(?:works|seems|is)\b"
     r"|(?:nothing|no)\s+(?:new|changes?|further|more|other|open|findings?|issues?|errors?|problems?|"
-    r"comments?|updates?)\b"
-    r"|no\s+(?:user\s+)?action\s+(?:required|needed)"
+    r"comments?|updates?)\b|no\s+(?:user\s+)?action\s+(?:required|needed)"
     r"|(?:error|issue|bug|warning)[\s-]free\b|up\s+to\s+date\b|in\s+progress\b|almost\s+(?:done|there)"
     r"|(?:that|it|this)\s+(?:\w+\s+){0,2}works?\b(?!\s+(?:only|by|if|when|with))"
     r"|(?:quick|short|brief|status|progress)\s+(?:update|report|check)\b"
     r"|[^.,;]{0,40}\b(?:(?:is|are)\s+still\s+\w+ing|(?:is|are)\s+(?:thinking|looking|researching|waiting)|still\s+(?:waiting|running|working))\b|"
-    r"[^.;]{0,80}\bso\s+far\b"
-    r"|[^.,;:]{0,60}\bi(?:'ll|\u2019ll|\s+will|'m\s+going|\u2019m\s+going|\s+am\s+going)\b",
+    r"[^.;]{0,80}\bso\s+far\b|[^.,;:]{0,60}\bi(?:'ll|\u2019ll|\s+will|'m\s+going|\u2019m\s+going"
+    r"|\s+am\s+going)\b",
     _FLAGS,
 )
 _GOES_ON = lazy(
     r"(?:updat|mov|add|creat|fix|runn?|check|mak|remov|writ|test|committ?|push|implement|look|read|"
-    r"verif[yi]|replac|"
-    r"renam|delet|install|refactor|bump|find|start|apply|chang|build|pull|fetch|merg|rebas|do|show|explor|"
-    r"inspect|search|clean|updat|re-?run|re-?read|try|wait|see|proceed|continu)(?:e|y|ing)?\b",
+    r"verif[yi]|replac|renam|delet|install|refactor|bump|find|start|apply|chang|build|pull|fetch|merg|rebas|"
+    r"do|show|explor|inspect|search|clean|updat|re-?run|re-?read|try|wait|see|proceed|continu)(?:e|y|ing)?\b",
     _FLAGS,
 )
 _GERUND = lazy(r"(?:re-?)?[a-z]{2,}ing\b", _FLAGS)
 _FINITE = lazy(
     r"\b(?:is|are|was|were|will|would|can|cannot|must|should|does|did|may|might|never|always|only|"
     r"needs?|takes?|took|makes?|made|fails?|failed|breaks?|broke|causes?|caused|prove[sd]?|gives?|gave|"
-    r"shows?|showed|"
-    r"requires?|returns?|panics?|kills?|cuts?|means?|leads?|led|avoids?|prevents?|drops?|leaves?|"
-    r"deletes?|removes?|gets?|puts?|fix(?:es|ed)|because|instead)\b"
+    r"shows?|showed|requires?|returns?|panics?|kills?|cuts?|means?|leads?|led|avoids?|prevents?|drops?|"
+    r"leaves?|deletes?|removes?|gets?|puts?|fix(?:es|ed)|because|instead)\b"
     r"|\w+n(?:'|\u2019)t\b",
     _FLAGS,
 )
@@ -120,19 +114,16 @@ _EVENT = lazy(
 _REPORTS = lazy(
     r"(?:(?:i|we)(?:'ve|\u2019ve|\s+have)?\s+(?:just\s+|also\s+|now\s+|already\s+)?)?"
     r"(?!(?:identified|discovered|learned|confirmed|verified|decided|agreed|need(?:ed)?|used|based|"
-    r"caused|required|"
-    r"expected|supposed|allowed|observed|measured|noticed|realized|realised|preferred|related|indeed|"
-    r"embed|speed|"
+    r"caused|required|expected|supposed|allowed|observed|measured|noticed|realized|realised|preferred|"
+    r"related|indeed|embed|speed|"
     r"feed|seed|shed|exceed|proceed|succeed|red|bed|hundred|blocked|rejected)\b)"
     r"(?:(?:re-?)?[a-z]{2,}ed|ran|re-?ran|wrote|rewrote|read|re-?read|built|rebuilt|made|went|did|took|"
-    r"put|sent|got|"
-    r"split|set\s+up|cut|kept|left|began|brought)\s+"
+    r"put|sent|got|split|set\s+up|cut|kept|left|began|brought)\s+"
     r"(?:the|a|an|all|both|each|every|any|another|some|two|three|four|five|\d+|it|this|that|these|those|"
-    r"them|up|out|"
-    r"off|over|back|your|my|our|its|new|more|`|\*\*|[\w./-]*[./_][\w./-]*)"
+    r"them|up|out|off|over|back|your|my|our|its|new|more|`|\*\*|[\w./-]*[./_][\w./-]*)"
     r"|(?:pushed|committed|merged|deployed|published|fixed|updated|cleaned|rebased|formatted|bumped|"
-    r"done|created|"
-    r"removed|added|changed|renamed|moved)(?:\W*$|[*_`]*[.:;,(\u2014\u2013]|\s+(?:to|into|onto|on|and)\b)",
+    r"done|created|removed|added|changed|renamed|moved)(?:\W*$|[*_`]*[.:;,(\u2014\u2013]|\s+(?:to|into|onto|"
+    r"on|and)\b)",
     _FLAGS,
 )
 _REASONED = lazy(

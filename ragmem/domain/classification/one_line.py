@@ -83,9 +83,8 @@ _PLACES = tuple(
 
 _PASSING_PLACE = re.compile(
     r"\b(?:next|to-?dos?|remaining|open|follow[- ]?ups?|pending|blocked|blockers?|unfinished|"
-    r"not (?:yet )?done|"
-    r"left|outstanding|still|recommendations?|status|state|progress|before|former|previous|old|until|history|"
-    r"plan|plans|planned|in progress)\b",
+    r"not (?:yet )?done|left|outstanding|still|recommendations?|status|state|progress|before|former|previous|"
+    r"old|until|history|plan|plans|planned|in progress)\b",
     re.IGNORECASE,
 )
 """A heading above such sentences."""
@@ -114,8 +113,7 @@ _POINTER = re.compile(
 _TOPIC = re.compile(
     r"(?:[\w'\u2019.-]+ ){0,6}(?:preferences?|standards?|conventions?|workflows?|patterns?|guidelines?"
     r"|practices|mistakes|roles?|names?|profile|settings|structure|setup|details|rules|tips|gotchas"
-    r"|pitfalls|requirements|steps)\b"
-    r"(?!.*(?:[:;\u2014\u2013]| - ))",
+    r"|pitfalls|requirements|steps)\b(?!.*(?:[:;\u2014\u2013]| - ))",
     re.IGNORECASE,
 )
 """A description that names a subject and says nothing about it, if it has no verb."""

@@ -63,9 +63,8 @@ _WILL = _hints(
     r"por favor,? no)\b",
     r"please (?:don't|do not|never|always|stop)\b|went with\b"
     r"|entschieden,? (?:dass|uns|f\u00fcr|gegen)|f\u00fcr [^\n.]{1,60} entschieden\b|ab (?:jetzt|sofort)\b"
-    r"|von nun an\b"
-    r"|(?:on a|nous avons|j'ai) (?:d\u00e9cid\u00e9|choisi)\b|d\u00e9sormais\b|\u00e0 partir de maintenant\b"
-    r"|(?:hemos decidido|decidimos|a partir de ahora)\b",
+    r"|von nun an\b|(?:on a|nous avons|j'ai) (?:d\u00e9cid\u00e9|choisi)\b|d\u00e9sormais\b"
+    r"|\u00e0 partir de maintenant\b|(?:hemos decidido|decidimos|a partir de ahora)\b",
 )
 """Further forms of a decision or a standing instruction, also in German, French and Spanish. They protect in
 conversations as well, and are no inputs of the judge: a wrong one only costs space."""
@@ -82,13 +81,12 @@ _HINT = _hints(
     r"avoid|favou?r)\b"
     rf"|{_ITEM}[a-z]+ [^\n()]{{1,80}}\(not\b",
     r"(?:we|i|they|team)(?:'ve| have| has)? (?:(?:explicitly|finally|also) )?(?:decided|agreed|chose|settled|"
-    r"accept(?:ed)?)\b"
-    r"|(?:decided|agreed) (?:to|on|against|that|not)\b"
+    r"accept(?:ed)?)\b|(?:decided|agreed) (?:to|on|against|that|not)\b"
     r"|(?:on purpose|by design|(?:is|are|was|were) (?:intentional|deliberate)(?:ly)?)\b"
     r"|(?:i|we|he|she) (?:(?:always|really|strongly|also) )?(?:prefers?|wants?|likes?|dislikes?|hates?|"
-    r"insists?|values?)\b"
-    r"|(?:going forward|in future|remember (?:to|that)|as a rule|my idea|i wish|can't we (?:just )?|"
-    r"make sure (?:it|you|to|that)|(?:explicit )?(?:go-ahead|consent|approval) of the user)\b",
+    r"insists?|values?)\b|(?:going forward|in future|remember (?:to|that)|as a rule|my idea|i wish"
+    r"|can't we (?:just )?|make sure (?:it|you|to|that)|(?:explicit )?(?:go-ahead|consent"
+    r"|approval) of the user)\b",
 )
 """Phrases that are frequent in decisions and instructions, but also occur elsewhere."""
 

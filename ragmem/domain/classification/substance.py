@@ -50,10 +50,9 @@ at most|unless|beware|careful|not allowed|mandatory|by default|defaults to|defau
 """
 _VALUE = lazy(
     r"(?<![\w.])\d[\d.,_]*\s?(?:%|(?:ns|\u00b5s|us|ms|s|secs?|seconds?|m|mins?|minutes?|h|hours?|days?|"
-    r"weeks?|"
-    r"[kmgt]?i?b|[kmg]bit|bytes?|bits?|px|hz|[km]?rpm|rps|qps|tokens?|lines?|rows?|files?|items?|times?|x|"
-    r"characters?|chars?|commits?|requests?|calls?|tests?|workers?|threads?|dimensions?|chunks?|documents?|"
-    r"memories|entries|records?|points?|retries|attempts?|connections?)\b)"
+    r"weeks?|[kmgt]?i?b|[kmg]bit|bytes?|bits?|px|hz|[km]?rpm|rps|qps|tokens?|lines?|rows?|files?|items?|"
+    r"times?|x|characters?|chars?|commits?|requests?|calls?|tests?|workers?|threads?|dimensions?|chunks?|"
+    r"documents?|memories|entries|records?|points?|retries|attempts?|connections?)\b)"
     r"|(?<![\w.])v?\d+\.\d+(?:\.\d+)?\b|(?<![\w.#/])\d{2,6}(?![\w./])",
     _FLAGS,
 )
@@ -67,9 +66,8 @@ _COMPOUND = lazy(
 )
 _JUST_NOW = lazy(
     r"\b(?:i|me|my|you|your|today|tomorrow|yesterday|tonight|now|just|currently|here|this (?:morning|"
-    r"time|week)|"
-    r"(?:ha[sd]|have)(?: not)?(?: \w+)? \w+(?:ed|en|wn|one)|(?:ha[sd]|have) been|complete|successfully?|"
-    r"(?:was|were) (?:\w+ )?(?:successful|fixed|added|removed|updated|created))\b",
+    r"time|week)|(?:ha[sd]|have)(?: not)?(?: \w+)? \w+(?:ed|en|wn|one)|(?:ha[sd]|have) been|complete|"
+    r"successfully?|(?:was|were) (?:\w+ )?(?:successful|fixed|added|removed|updated|created))\b",
     _FLAGS,
 )
 _JUST_NOW_WORDS = frozenset(

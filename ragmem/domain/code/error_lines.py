@@ -52,8 +52,7 @@ _FRAME = re.compile(r"^\s*(?:at |File \"|in <|--> |\^|~|\||\d+ \||Traceback)")
 # What differs from run to run, each with a blank in its place.
 _VARIABLE = re.compile(
     r"\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?\b"
-    r"|\b\d\d:\d\d:\d\d(?:[.,]\d+)?\b"
-    r"|\bhttps?://\S+"
+    r"|\b\d\d:\d\d:\d\d(?:[.,]\d+)?\b|\bhttps?://\S+"
     r"|\b0x[0-9a-fA-F]+\b"
     r"|\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b"
     r"|\b(?=[0-9a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,64}\b"

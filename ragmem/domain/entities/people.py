@@ -101,13 +101,11 @@ _COLUMN = lazy(
 _BEFORE = lazy(
     r"(?:(?<![\w-])(?:(?:written|authored|reviewed|approved|owned|requested|reported|suggested|proposed|"
     r"signed|signed[ -]off|drafted|filed|merged|maintained|designed|decided|noticed|spotted|diagnosed|"
-    r"discovered|"
-    r"handled)[ -]by|assigned to|(?:spoke|talked|spoken|paired|synced|met|meeting|call|interview|"
-    r"chat(?:ted)?|"
-    r"discussed|agreed) with|ask(?:ed|ing|s)?|told|tell|ping(?:ed)?|thank(?:s|ed|s to)?|hired|interviewed|"
-    r"emailed|messaged|contact(?:ed)?|cc|according to|credits? to|[ée]crit par|relu par|revu par|validé par|"
-    r"approuvé par|d'après|selon|appartient à|escrit[oa] por|revisad[oa] por|apro[bv]ad[oa] por|según|"
-    r"segundo|"
+    r"discovered|handled)[ -]by|assigned to|(?:spoke|talked|spoken|paired|synced|met|meeting|call|interview|"
+    r"chat(?:ted)?|discussed|agreed) with|ask(?:ed|ing|s)?|told|tell|ping(?:ed)?|thank(?:s|ed|s to)?|hired|"
+    r"interviewed|emailed|messaged|contact(?:ed)?|cc|according to|credits? to|[ée]crit par|relu par|revu par|"
+    r"validé par|approuvé par|d'après|selon|appartient à|escrit[oa] por|revisad[oa] por|apro[bv]ad[oa] por|"
+    r"según|segundo|"
     rf"pertenece a|pertence a|{_ROLES}),?|(?<!\w)(?:{_ROLES}|by|[\w-]+-by)\W{{0,4}}:\W{{0,4}}) ?[*_\"'(]*$",
     re.IGNORECASE,
 )
@@ -116,17 +114,16 @@ _BEFORE = lazy(
 _AFTER = lazy(
     r"[*_\"')]*,? (?:who )?(?:also |then |already |just |finally |now |once |has |had |have |later )?"
     r"(?:owns?|wrote|writes|approve[ds]|decide[ds]|asked|asks|said|says|review(?:ed|s)|reported|"
-    r"suggest(?:ed|s)|"
-    r"propose[ds]|thinks|thought|wants|wanted|prefers|preferred|maintains|leads|led|joined|noticed|"
-    r"(?:dis)?agree[ds]|objected|explained|pushed back|pointed out|insist(?:ed|s)|told|complained|argued|"
-    r"volunteered|works|worked|drafted|confirmed|mentioned|requested|manages|designed|presented|signed off|"
+    r"suggest(?:ed|s)|propose[ds]|thinks|thought|wants|wanted|prefers|preferred|maintains|leads|led|joined|"
+    r"noticed|(?:dis)?agree[ds]|objected|explained|pushed back|pointed out|insist(?:ed|s)|told|complained|"
+    r"argued|volunteered|works|worked|drafted|confirmed|mentioned|requested|manages|designed|presented|"
+    r"signed off|"
     rf"took over|takes over|is responsible|is on (?:call|leave|vacation)|(?:is|was) (?:the|our|an?) "
     rf"(?:[\w-]+ ){{0,2}}{_ROLES}|a (?:dit|demandé|[ée]crit|décidé|proposé|validé|approuvé|relu)|pense|"
     rf"préfère|"
     r"gère|maintient|dirige|[ée]value|s'occupe|dijo|dice|pidió|escribió|decidió|propuso|aprobó|revisó|"
-    r"prefiere|"
-    r"mantiene|lidera|se encarga|es (?:el|la) responsable|disse|pediu|escreveu|decidiu|propôs|aprovou|"
-    r"revisou|"
+    r"prefiere|mantiene|lidera|se encarga|es (?:el|la) responsable|disse|pediu|escreveu|decidiu|propôs|"
+    r"aprovou|revisou|"
     r"prefere|mantém|cuida|é (?:o|a) responsável|(?:написал|сказал|решил|предложил|одобрил|проверил)\u0430?|"
     r"отвечает|поддерживает)(?!\w)"
     rf"|[*_\"')]* ?(?:[(,]|[\u2014\u2013-] ) ?(?:(?:the|our|an?) )?(?:[A-Za-z][\w-]+ ){{0,3}}{_ROLES}\b"
@@ -168,8 +165,7 @@ _CALLED = lazy(
 _OWNED = lazy(
     r"(?:(?<=\b[Tt]he )|(?<=\b[Oo]ur ))((?:[a-z][a-z0-9-]{2,} ){1,2}(?:services?|pipelines?|servers?|"
     r"gateway|workers?|daemon|dashboards?|database|cluster|api|app|module|library|plugin|exporter|importer|"
-    r"parser|scheduler|"
-    r"integration|migration|platform|backend|frontend|client|bot))(?![\w-])"
+    r"parser|scheduler|integration|migration|platform|backend|frontend|client|bot))(?![\w-])"
 )
 _NO_THING = lazy(
     r"(?:new|old|whole|entire|same|other|first|last|next|main|current|right|wrong|and|for|with|that|of)\b"
@@ -187,9 +183,8 @@ _EMPLOYER = lazy(
 )
 _EMPLOYED = lazy(
     r"(?:(?<!\w)(?:work(?:s|ed|ing)?|employed|interned|hired|engineers?|developers?|CTO|CEO|CFO|founder|"
-    r"intern|"
-    r"job|role|position|interview(?:ed)?|application|offer|folks|colleagues) (?:at|for|by)|arbeitet (?:bei|"
-    r"für)|"
+    r"intern|job|role|position|interview(?:ed)?|application|offer|folks|colleagues) (?:at|for|by)|"
+    r"arbeitet (?:bei|für)|"
     r"travaille chez|trabaja en|trabalha na|(?<!\w)(?:[Oo]ur|[Tt]he|new|a) (?:customer|client|vendor|"
     r"employer))$"
 )

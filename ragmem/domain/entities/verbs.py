@@ -10,8 +10,7 @@ _ACTIVE = {
     "replaces": r"replac(?:es|ed|ing)|supersed(?:es|ed|ing)|instead of|rather than",
     "runs on": r"runs? (?:on|in|at|as|under|inside)|running (?:on|in|at)|listens? on|"
     r"(?:hosted|deployed) (?:on|at|to)|l(?:\u00e4uft|aufen) auf|tourne(?:nt)? sur|s'ex\u00e9cute sur|"
-    r"corren? en|"
-    r"rodam? em|\u0440\u0430\u0431\u043e\u0442\u0430\u0435\u0442 \u043d\u0430",
+    r"corren? en|rodam? em|\u0440\u0430\u0431\u043e\u0442\u0430\u0435\u0442 \u043d\u0430",
     "calls": r"calls?|calling|invok(?:es?|ing)|triggers?|executes?|runs?|spawns?|dispatches?",
     "imports": r"imports?|importing|loads?|loading|reads?(?: from)?|parses?",
     "stores": r"stor(?:es?|ing)|persists?|writes?(?: to)?|saves?|caches?|logs?(?: to)?|records?",

@@ -72,14 +72,12 @@ _ERROR_LINE = lazy(
 _HISTORY = lazy(
     # "what is it used to do" asks for a purpose
     r"\b(?P<purpose>(?:is|are|was|were|be|being|been|gets?|got|getting|have|has|had|\w+['\u2019]ve)\b(?:\s\S+){0,4}?\s+used\s+to)\b"
-    r"|\bused\s+to\b"
-    r"|\b(?:previously|originally|formerly|initially|historically|back\s+then|no\s+longer|anymore|any\s+more|at\s+first"
-    r"|in\s+the\s+past|superseded|(?:was|were)\s+replaced\s+by|used?\s+before|changed?\s+(?:since|over))\b"
-    r"|\b(?:history|evolution)\s+of\b|\b(?:changed?|switched?|moved?|migrated?|renamed?)\s+(?:\S+\s+)?from\b"
-    r"|\bhow\s+(?:has|have|did|had|was|were)\b.{1,80}\b(?:changed?|evolved?)\b"
+    r"|\bused\s+to\b|\b(?:previously|originally|formerly|initially|historically|back\s+then|no\s+longer"
+    r"|anymore|any\s+more|at\s+first|in\s+the\s+past|superseded|(?:was|were)\s+replaced\s+by|used?\s+before"
+    r"|changed?\s+(?:since|over))\b|\b(?:history|evolution)\s+of\b|\b(?:changed?|switched?|moved?|migrated?"
+    r"|renamed?)\s+(?:\S+\s+)?from\b|\bhow\s+(?:has|have|did|had|was|were)\b.{1,80}\b(?:changed?|evolved?)\b"
     r"|\bbefore\s+(?:(?:the|that|this|our|my)\s+)?(?:change|switch|move|migration|refactor\w*|rename|rewrite|we\s+changed"
-    r"|i\s+changed|it\s+(?:was\s+)?changed)\b"
-    r"|\bbefore\s+(?:that|this)(?!\s*\w)"
+    r"|i\s+changed|it\s+(?:was\s+)?changed)\b|\bbefore\s+(?:that|this)(?!\s*\w)"
     r"|\b(?:original|earlier|old(?:er)?|previous|prior|former)\s+(?:version|release|design|plan|approach|name|value|setting"
     r"|decision|choice|address|job|way|rule|default|behaviou?r)s?\b",
     re.IGNORECASE,

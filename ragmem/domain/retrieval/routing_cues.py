@@ -67,10 +67,9 @@ _KNOWLEDGE = (
     _cue("a rule or a reason", Route.KNOWLEDGE, 2.5,
          r"\b(?:recommended|best (?:way|practice)|convention|rules?|polic(?:y|ies)|difference between|purpose"
          r"|meaning|means?|guidelines?|supposed to|allowed|forbidden|right way|proper way|safe to|ok(?:ay)?"
-         r" to"
-         r"|pros and cons|trade-?offs?|rationale|reason(?:ing)? (?:behind|for)|idea behind|checklist|format"
-         r"|requirements?|prefer(?:red)?|by default|known (?:fix|workaround|issue|solution|bug)|fix for"
-         r"|workaround|a good (?:fit|idea|choice))\b",
+         r" to|pros and cons|trade-?offs?|rationale|reason(?:ing)? (?:behind|for)|idea behind|checklist"
+         r"|format|requirements?|prefer(?:red)?|by default|known (?:fix|workaround|issue|solution|bug)"
+         r"|fix for|workaround|a good (?:fit|idea|choice))\b",
          needs="recommend|best|convention|rule|polic|difference|purpose|mean|guideline|supposed|allowed"
                "|forbidden|way|safe|ok|pros|trade|rationale|reason|idea|checklist|format|requirement"
                "|prefer|default|known|fix|workaround|good"),
@@ -82,8 +81,7 @@ _KNOWLEDGE = (
          r"|that)\b", needs=" to| for| that"),
     _cue("advice", Route.KNOWLEDGE, 3,
          r"\b(?:should (?:i|we|you|new|an?|the|it|tests?)|(?:do|does|must|may) (?:i|we|you|one) (?:have to"
-         r"|need)"
-         r"|(?:do|does|must|may) (?:i|we|you|one)|can (?:i|we)|have to|what happens|is it|explain|must"
+         r"|need)|(?:do|does|must|may) (?:i|we|you|one)|can (?:i|we)|have to|what happens|is it|explain|must"
          r"|is there (?:a|any|some) (?:way|trick|option|setting|rule|reason|limit))\b",
          needs="should|do |does|can |have to|what happens|is it|is there|explain|must|may "),
     _cue("what we decided", Route.KNOWLEDGE, 8,
@@ -108,14 +106,12 @@ _EPISODE = (
          needs="did |had |has "),
     _cue("a time in the past", Route.EPISODE, 2.5,
          r"\b(?:yesterday|last (?:time|week|month|night|year|sprint|session|(?:mon|tues|wednes|thurs|fri"
-         r"|satur|sun)"
-         r"day)|(?:previous|earlier|prior|recent|past) (?:sessions?|conversations?|chats?|runs?|attempts?"
-         r"|weeks?"
+         r"|satur|sun)day)|(?:previous|earlier|prior|recent|past) (?:sessions?|conversations?|chats?|runs?"
+         r"|attempts?|weeks?"
          r"|days?|sprints?)|(?:this|that) (?:morning|day|week)|(?:long|days?|weeks?|months?|hours?) ago"
          r"|(?:on|since) (?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:week|month|day|night|evening|morning"
          r"|afternoon) of|back (?:in|when|then)|(?:in|during|from) <month>|\d{1,2}(?:st|nd|rd|th)?(?: of)?"
-         r" <month>"
-         r"|20\d\d-\d\d|the day|sessions? (?:from|of|on|with))\b",
+         r" <month>|20\d\d-\d\d|the day|sessions? (?:from|of|on|with))\b",
          needs="yesterday|last |previous|earlier|prior|recent|past |morning|day|week|night|evening|afternoon"
                "|back |ago|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|20|session"),
     _cue("how it went", Route.EPISODE, 3,
@@ -142,8 +138,7 @@ _EPISODE = (
 _CODE = (
     _cue("what relates to it", Route.CODE, 2.5,
          r"\b(?:who|what|which|anything|anyone|something|nothing|that|<unit>|SYMBOL)(?: [\w-]+){0,3}"
-         r" <relates>"
-         r"(?: (?:on|from|to))? (?!(?:me|us|we|i|you|in order)\b)",
+         r" <relates>(?: (?:on|from|to))? (?!(?:me|us|we|i|you|in order)\b)",
          needs="who|what|which|any|thing|that|SYMBOL|function|method|class|module|file|package|type|struct|face"
                "|trait|test|call|code|component|enum|constant|handler|symbol|variable|field|import|path|entry"
                "|command|place|crate|librar|spec|suite|hook"),
@@ -172,8 +167,7 @@ _CODE = (
          r"\b(?:called|used|invoked|executed|run|triggered|imported|implemented|overridden|tested|covered"
          r"|referenced|instantiated|raised|handled) (?:by|from|in|through) (?:the )?SYMBOL",
          r"\b<unit> (?:is|are|that are|get|gets) (?:never |not |only |also |still |ever )?(?:called|used"
-         r"|imported"
-         r"|overridden|tested|covered|referenced|instantiated|exported|executed)\b",
+         r"|imported|overridden|tested|covered|referenced|instantiated|exported|executed)\b",
          needs="SYMBOL| is | are | get"),
     _cue("relating", Route.CODE, 3,
          r"\b(?:calling|importing|using|overriding|extending|referencing|inheriting from|implementing"
@@ -199,11 +193,10 @@ _CODE = (
     _cue("structure", Route.CODE, 4,
          r"\b(?:callers?|callees?|call (?:graph|chain|sites?|tree|hierarchy)|subclass(?:es)?|superclass"
          r"|base class(?:es)?|inherits?(?:ed)? (?:from|by)|inheritance|implementations? of|implementers?"
-         r"|usages?"
-         r"|(?:what|which|list|all)(?: \S+){0,3} references to|dependents|import (?:graph|cycle|chain)s?"
-         r"|circular (?:imports?|dependenc(?:y|ies))|dependency (?:graph|tree)|reachable from|blast radius"
-         r"|dead code|unused|overrid(?:es?|den)|(?:definition|signature|parameters|methods|members|fields)"
-         r" of)\b",
+         r"|usages?|(?:what|which|list|all)(?: \S+){0,3} references to|dependents|import (?:graph|cycle"
+         r"|chain)s?|circular (?:imports?|dependenc(?:y|ies))|dependency (?:graph|tree)|reachable from"
+         r"|blast radius|dead code|unused|overrid(?:es?|den)|(?:definition|signature|parameters|methods"
+         r"|members|fields) of)\b",
          needs="call|class|inherit|implement|usage|reference|dependen|import|reachable|blast|dead|unused"
                "|overrid|of"),
     _cue("what a change breaks", Route.CODE, 4,
@@ -252,17 +245,15 @@ _RECON = (
                "|outdated|fingerprint|bucket|other "),
     _cue("untrusted input", Route.RECON, 4,
          r"\b(?:untrusted|attackers?|user[- ](?:controlled|supplied)|tainted|unsaniti[sz]ed|saniti[sz]\w*"
-         r"|unescaped"
-         r"|malicious|hostile|adversar\w*|hackers?|spoof\w*|forged?|bypass\w*|escapes?|hijack\w*|tamper\w*"
-         r"|impersonat\w*|steal\w*|stolen|crafted|any origin|arbitrary (?:files?|code|commands?)|escalat\w*"
-         r"|brute[- ]forc\w*|request parameters)\b",
+         r"|unescaped|malicious|hostile|adversar\w*|hackers?|spoof\w*|forged?|bypass\w*|escapes?|hijack\w*"
+         r"|tamper\w*|impersonat\w*|steal\w*|stolen|crafted|any origin|arbitrary (?:files?|code|commands?)"
+         r"|escalat\w*|brute[- ]forc\w*|request parameters)\b",
          needs="untrusted|attack|user|tainted|saniti|unescaped|malicious|hostile|adversar|hacker|spoof|forge"
                "|bypass|escape|hijack|tamper|impersonat|steal|stolen|crafted|any origin|arbitrary|escalat"
                "|brute|request param"),
     _cue("into a sink", Route.RECON, 4,
          r"\b(?:into|in|to|reach(?:es)?) (?:an? |the )?(?:raw )?(?:sql|shell|html|eval|exec|template|query"
-         r"|command)"
-         r"s? (?:strings?|commands?|statements?|calls?|quer(?:y|ies))\b",
+         r"|command)s? (?:strings?|commands?|statements?|calls?|quer(?:y|ies))\b",
          needs="sql|shell|html|eval|exec|template|query|command"),
     _cue("secrets", Route.RECON, 3,
          r"\b(?:secrets?|credentials?|passwords?|(?:api |access )?(?:keys|tokens)|private"
@@ -271,8 +262,7 @@ _RECON = (
          r"|anywhere|checked in)\b|\bhard-?coded\b", needs="secret|credential|password|key|token|coded"),
     _cue("a weak setting", Route.RECON, 2,
          r"\b(?:tls|ssl|cipher|certificate|header|cors|cookie|permissions?|acls?|firewall)s?\b...\b(?:weak"
-         r"|expired"
-         r"|missing|self-signed|too (?:open|wide|broad)|open|lax|misconfigured)\b",
+         r"|expired|missing|self-signed|too (?:open|wide|broad)|open|lax|misconfigured)\b",
          needs="tls|ssl|cipher|certificate|header|cors|cookie|permission|acl|firewall"),
     _cue("a missing protection", Route.RECON, 3.5,
          r"\b(?:lacks?|lacking|miss(?:es|ing)?|without|no|skips?|not) (?:\w+ )?(?:auth\w*|rate[- ]?limit\w*"
@@ -340,8 +330,7 @@ _OPERATIONAL = (
          r"\b(?:has|have|hasn't|haven't|did|is|are|when will)\b(?! (?:we|i|you|they"
          r"|what)\b)...\b(?:finish(?:ed)?"
          r"|checked? in|completed?|started up|come (?:back|up(?! with))|come through|pass(?:ed)?|go through"
-         r"|done"
-         r"|land|report(?:ed)? (?:back|in)|respond(?:ed)?|died?|crash(?:ed)?|already|started)\b",
+         r"|done|land|report(?:ed)? (?:back|in)|respond(?:ed)?|died?|crash(?:ed)?|already|started)\b",
          needs="ha|did|is|are|when"),
     _cue("still going", Route.OPERATIONAL, 2.5,
          r"\bstill (?:<state>|working|there|on|being|in|syncing|compiling|building|processing|to)\b",
@@ -352,8 +341,7 @@ _OPERATIONAL = (
          r"|uptime)\b", needs="stat|health|uptime"),
     _cue("work to be done", Route.OPERATIONAL, 3,
          r"\b(?:open|pending|running|active|live|blocked|queued|unfinished|remaining|outstanding|idle|stuck"
-         r"|waiting"
-         r"|failed|stale|in-progress) (?:\w+ )?(?:<actor>|<work>)\b",
+         r"|waiting|failed|stale|in-progress) (?:\w+ )?(?:<actor>|<work>)\b",
          r"\b(?:assigned to|waiting for (?:my|me|us|an?)|awaiting|(?:nobody|no ?one) has \w+)\b",
          needs="open|pending|running|active|live|blocked|queued|unfinished|remaining|outstanding|idle|stuck"
                "|waiting|failed|stale|in-progress|assigned|nobody|no one|noone"),

@@ -36,8 +36,7 @@ _INTENT = lazy(
     r"|(?:'m| am|'re| are)(?: going to| about to)?| plan to)(?: now)?"
     r"|let me|let us|let's|going to|about to|time to|ready to|help me(?: to)?|please"
     r"|(?:can|could|would|will) you(?: please)?|(?:can|could|should|shall|may) (?:i|we)"
-    r"|how (?:do|to)(?: i| we)?"
-    r"|(?:before|when|while) (?:i|we)|is there (?:a|an|any)|i'd"
+    r"|how (?:do|to)(?: i| we)?|(?:before|when|while) (?:i|we)|is there (?:a|an|any)|i'd"
     r"|ich (?:will|mochte|moechte|werde|muss)|wir (?:wollen|mussen|muessen|werden|brauchen)|brauchen wir"
     r"|kannst du|lass uns|bitte|wie soll(?:te)? ich|je (?:vais|veux|dois|voudrais)|il (?:nous )?faut"
     r"|(?:tu )?peux(?:-tu)?|nous (?:allons|voulons|devons)|voy a|vamos a|quiero|queremos|necesitamos"
@@ -47,10 +46,9 @@ _OPENING = lazy(r"\W*(?:(?:ok|okay|so|now|then|and|great|good|yes|ja|oui|si)\b\W
 _NO_INTENT = lazy(
     r"\W*(?:why|who|whom|whose|when|what(?! should)|where(?! (?:should|shall|can|do i|do we))"
     r"|how(?! (?:do i|do we|should|shall|can|could|to))|which|did|does|has|have (?:i|you|we)|given|was|were"
-    r"|is it|explain"
-    r"|find out|find (?:all|where)|show me|list|summari[sz]e|describe|tell me|look|read|compare|warum|wieso"
-    r"|weshalb|wann|wer|wo|woher|welche\w*|was|wie (?:viele?|oft|lange)|zeig|pourquoi|quand|qui|ou est|d'ou"
-    r"|combien|montre|por que|cuando|quien|donde|cuant\w+|busca|muestra|que)\b"
+    r"|is it|explain|find out|find (?:all|where)|show me|list|summari[sz]e|describe|tell me|look|read|compare"
+    r"|warum|wieso|weshalb|wann|wer|wo|woher|welche\w*|was|wie (?:viele?|oft|lange)|zeig|pourquoi|quand|qui"
+    r"|ou est|d'ou|combien|montre|por que|cuando|quien|donde|cuant\w+|busca|muestra|que)\b"
 )
 _FASTER = lazy(r"\b(?:faster|quicker|schneller|plus rapide|mas rapido)\b")
 _CALL = lazy(
@@ -59,10 +57,9 @@ _CALL = lazy(
 )
 _AS_PACKAGE = lazy(
     r"\b(?:add|install|includ|use|using|pull)\w* .*\b(?:as an? (?:new )?(?:dependency|package|library)"
-    r"|to (?:the|our) dependencies)\b"
-    r"|\b(?:add|install)\w* (?:an? |the |another )?(?:new |third-party )*"
-    r"(?:dependency|package|library|crate|gem) `?"
-    r"(?!manager|graph|cache|lock|index|name|version)[\w@/.-]+`?[.!]?$"
+    r"|to (?:the|our) dependencies)\b|\b(?:add|install)\w* (?:an? |the |another )?(?:new |third-party )*"
+    r"(?:dependency|package|library|crate|gem) `?(?!manager|graph|cache|lock|index|name"
+    r"|version)[\w@/.-]+`?[.!]?$"
 )
 """A package by its name: "add zod as a dependency", "add the package zod"."""
 _NEED = lazy(

@@ -36,8 +36,7 @@ _PHASE = lazy(r"\s*# (?:Research|Plan|Change|Test|Result)$", re.MULTILINE)
 _RESULT = lazy(rf"^{RESULT_HEADING}$", re.MULTILINE)
 _OPEN_HEADING = lazy(
     r"(?:what(?:'s|\u2019s| is| remains)? (?:left|open|next|remaining|missing)|next (?:steps?|up)"
-    r"|still (?:open|to do|missing)"
-    r"|(?:open|remaining|unfinished|outstanding|pending|deferred) (?:\w+ )?"
+    r"|still (?:open|to do|missing)|(?:open|remaining|unfinished|outstanding|pending|deferred) (?:\w+ )?"
     r"(?:points?|items?|issues?|questions?|work|tasks?|todos?|steps?)"
     r"|remaining|outstanding|unfinished|follow[- ]?ups?|to[- ]?dos?|left to do"
     r"|not (?:yet )?(?:done|finished|implemented)"

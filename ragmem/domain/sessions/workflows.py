@@ -42,9 +42,8 @@ _OPAQUE = re.compile(
 _DANGEROUS = re.compile(
     r"\b(?:rm|rmdir|shred|dd|mkfs\S*|sudo|doas|su|kill|pkill|killall|shutdown|reboot|chown|unlink|eval)\b"
     r"|(?<![\w-])-(?:[a-zA-Z]{0,3}f[a-zA-Z]{0,3}|D|y|-force[\w-]*|-hard|-no-verify|-?delete|-prune|-yes|-rm)"
-    r"(?![\w-])"
-    r"|(?<![\w-])(?i:delete|destroy|drop\w*|prune|purge|wipe|clean|clear|reset|uninstall|revert|restore|publish"
-    r"|deploy|apply|rollback|remove|truncate|erase)(?![\w-])"
+    r"(?![\w-])|(?<![\w-])(?i:delete|destroy|drop\w*|prune|purge|wipe|clean|clear|reset|uninstall|revert"
+    r"|restore|publish|deploy|apply|rollback|remove|truncate|erase)(?![\w-])"
     r"|(?i:token|secret|passw|credential|authorization|bearer|api[_-]?key|private[_-]?key)"
     r"|\s\+\w+:|>"
 )

@@ -17,14 +17,15 @@ from ragmem.backends.lightrag.rows import (
     names,
     reads,
     records,
+    vectors,
     views,
 )
 from ragmem.backends.lightrag.rows.keys import change_types, sort_pair
 from ragmem.backends.lightrag.rows.names import VectorKey
+from ragmem.backends.lightrag.rows.records import chunk_texts
 from ragmem.backends.lightrag.rows.texts import has_texts
 from ragmem.backends.lightrag.rows.vectors import insert_of_chunks
 from ragmem.backends.lightrag.vectors.segments import quantise, restore
-from ragmem.backends.lightrag.vectors.vector_reuse import stored_vectors
 from ragmem.domain.model import Record
 from ragmem.ports import Embedder
 from ragmem.storage.sql.batches import batches, marks
@@ -253,3 +254,27 @@ def _add_graph(
         "UPDATE store_edges SET weight = weight + ? WHERE n = ?",
         [(weight, edge) for edge, _, weight in weighed],
     )
+
+
+def vectors_of(
+    database: SQLiteDatabase, model: str, records: Sequence[Record]
+) -> "dict[str, NDArray[np.float32]]":
+    """Return text -> vector of the chunks that have one of this model."""
+    texts = chunk_texts(records)
+    with database.read() as connection:
+        found = stored_vectors(connection, model, texts)
+    return {texts[key]: restore(scale, codes) for key, (scale, codes) in found.items()}
+
+
+def stored_vectors(
+    connection: sqlite3.Connection, model: str, keys: Iterable[tuple[str, str, str]]
+) -> dict[tuple[str, str, str], tuple[float, bytes]]:
+    """Return (workspace, namespace, id) -> scale and codes of the vectors of this model."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for workspace, namespace, key in keys:
+        groups.setdefault((workspace, namespace), []).append(key)
+    return {
+        (workspace, namespace, key): found
+        for (workspace, namespace), ids in groups.items()
+        for key, found in vectors.select(connection, workspace, namespace, model, ids).items()
+    }

@@ -15,7 +15,7 @@ from ragmem.backends.lightrag.rows.names import VectorKey
 from ragmem.backends.lightrag.rows.records import chunk_texts
 from ragmem.backends.lightrag.rows.records import fingerprint as fingerprint_of
 from ragmem.backends.lightrag.storages import home
-from ragmem.backends.lightrag.vectors import second_model, vector_reuse
+from ragmem.backends.lightrag.vectors import second_model
 from ragmem.backends.lightrag.vectors.vector_index import VectorHit, VectorIndex
 from ragmem.backends.question_vectors import QuestionCache, validate_query
 from ragmem.domain.model import Entity, Hit, Record, Relation, ranked_hits
@@ -184,7 +184,9 @@ class LightRAGStore:
         """Return embedded text -> stored vector of the records."""
         if not self._readable():
             return {}
-        return vector_reuse.vectors_of(self._database, self._models.embedder.model_id, records)
+        from ragmem.backends.lightrag import ingest
+
+        return ingest.vectors_of(self._database, self._models.embedder.model_id, records)
 
     def delete(self, memory_ids: Sequence[str], *, finish: Callable[[], None] | None = None) -> None:
         """Remove everything that only these memories brought in; unknown ids are ignored."""

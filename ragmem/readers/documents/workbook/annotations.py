@@ -6,8 +6,7 @@ from typing import Any
 
 from ragmem.readers.documents.formats.package import every, value
 from ragmem.readers.documents.workbook.cells import area, place
-from ragmem.readers.documents.workbook.package import Package, text_of
-from ragmem.readers.documents.workbook.xml import text_in, whole
+from ragmem.readers.documents.workbook.package import Package, text_in, text_of, whole
 
 PICTURE_BYTES_MAX = 10_000_000
 _THREAD_MARK = "[Threaded comment]"

@@ -13,8 +13,7 @@ from openpyxl.utils.datetime import CALENDAR_MAC_1904, CALENDAR_WINDOWS_1900, fr
 
 from ragmem.readers.documents.formats.package import value as attribute
 from ragmem.readers.documents.grid import Row, Value
-from ragmem.readers.documents.workbook.package import Package, text_of
-from ragmem.readers.documents.workbook.xml import elements
+from ragmem.readers.documents.workbook.package import Package, elements, text_of
 
 _CONDITION = re.compile(r"\[(?!\$)[^\]]*\]")
 _CURRENCY = re.compile(r"\[\$([^\-\]]*)(?:-[^\]]*)?\]")

@@ -1,14 +1,15 @@
 """The parts of a workbook and their relations: sheets, shared texts, formats, properties."""
 
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import IO, Any
 
+from lxml import etree
 from lxml.etree import XMLSyntaxError
 from openpyxl.styles.numbers import BUILTIN_FORMATS
 
 from ragmem.readers.documents.formats.package import Relation, every, read_relations, relations_part, value
-from ragmem.readers.documents.workbook.xml import elements, text_in, whole
 
 _CORE = "docProps/core.xml"
 _MACROS = "xl/vbaProject.bin"
@@ -124,3 +125,25 @@ def _properties(archive: zipfile.ZipFile) -> dict[str, str]:
         if element.text and element.text.strip():
             named[name] = " ".join(element.text.split())
     return named
+
+
+def elements(stream: IO[bytes], *names: str) -> Iterator[Any]:
+    """Yield the elements with these local names as they end, and free each one afterwards."""
+    tags = [f"{{*}}{name}" for name in names]
+    for _, element in etree.iterparse(
+        stream, events=("end",), tag=tags, resolve_entities=False, no_network=True, load_dtd=False
+    ):
+        yield element
+        element.clear()
+        while element.getprevious() is not None:
+            del element.getparent()[0]
+
+
+def whole(content: bytes) -> Any:
+    """Return the root of a small document; raises lxml's error for invalid XML."""
+    return etree.fromstring(content, etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False))
+
+
+def text_in(element: Any, name: str = "t") -> str:
+    """Return the joined text of all elements with a local name."""
+    return "".join(part.text or "" for part in every(element, name))

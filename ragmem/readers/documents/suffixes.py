@@ -3,28 +3,19 @@
 from pathlib import PurePath
 
 FORMATS: dict[str, str] = {
-    ".pdf": "pdf",
-    ".docx": "word",
-    ".docm": "word",
-    ".pptx": "powerpoint",
-    ".pptm": "powerpoint",
-    ".xlsx": "excel",
-    ".xlsm": "excel",
-    ".html": "html",
-    ".htm": "html",
-    ".xhtml": "html",
-    ".epub": "epub",
-    ".csv": "csv_table",
-    ".tsv": "csv_table",
-    ".png": "image",
-    ".jpg": "image",
-    ".jpeg": "image",
-    ".gif": "image",
-    ".webp": "image",
-    ".tif": "image",
-    ".tiff": "image",
-    ".bmp": "image",
-    ".ipynb": "notebook",
+    suffix: module
+    for module, suffixes in {
+        "pdf": ".pdf",
+        "word": ".docx .docm",
+        "powerpoint": ".pptx .pptm",
+        "excel": ".xlsx .xlsm",
+        "html": ".html .htm .xhtml",
+        "epub": ".epub",
+        "csv_table": ".csv .tsv",
+        "image": ".png .jpg .jpeg .gif .webp .tif .tiff .bmp",
+        "notebook": ".ipynb",
+    }.items()
+    for suffix in suffixes.split()
 }
 
 IN_FOLDERS = tuple(suffix for suffix, module in FORMATS.items() if module != "image")

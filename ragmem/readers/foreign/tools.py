@@ -8,16 +8,8 @@ from ragmem.domain.secrets.redaction import Redactor
 from ragmem.frozen import dataclass
 from ragmem.readers.foreign.entries import Entry, LeftOut
 
-TOOLS = (
-    "claude-mem",
-    "mem0",
-    "basic-memory",
-    "mcp-memory-service",
-    "mempalace",
-    "chatgpt",
-    "claude-ai",
-    "cursor",
-    "opencode",
+TOOLS = tuple(
+    "claude-mem mem0 basic-memory mcp-memory-service mempalace chatgpt claude-ai cursor opencode".split()
 )
 """The names of the tools; each has a module here of the same name, with `_` for `-`, and a `TOOL` in it."""
 

@@ -29,20 +29,8 @@ READABLE = frozenset({1, 2, 3})
 
 TRASH = "trash"
 """The type of a line of the archive in the first schema."""
-ORDER = (
-    "header",
-    "project",
-    "alias",
-    "memory",
-    "archive",
-    "life",
-    "recall",
-    "supersession",
-    "merge",
-    "move",
-    "forgotten",
-    "file",
-    "end",
+ORDER = tuple(
+    "header project alias memory archive life recall supersession merge move forgotten file end".split()
 )
 """The types of lines, in order."""
 

@@ -16,17 +16,7 @@ from ragmem.storage.sql.batches import batches, marks, padded
 from ragmem.storage.sql.database import Connection, Database, delete_in
 from ragmem.storage.sql.rows import SELECT_MEMORY, from_stamp, memory_from, to_stamp
 
-_COLUMNS = (
-    "id",
-    "life",
-    "pinned",
-    "reprieves",
-    "checked_age",
-    "feedback",
-    "reason",
-    "approval",
-    "changed_at",
-)
+_COLUMNS = tuple("id life pinned reprieves checked_age feedback reason approval changed_at".split())
 _INSERT = (
     f"INSERT INTO lives ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
     " ON CONFLICT (id) DO UPDATE SET"

@@ -43,17 +43,8 @@ _PACKAGES: Mapping[str, tuple[str, ...]] = {
     "Faiss": ("faiss-cpu",),
 }
 
-_PREFIXES = (
-    "POSTGRES_",
-    "NEO4J_",
-    "MEMGRAPH_",
-    "MILVUS_",
-    "QDRANT_",
-    "MONGO_",
-    "MONGODB_",
-    "REDIS_",
-    "OPENSEARCH_",
-    "AGE_POSTGRES_",
+_PREFIXES = tuple(
+    "POSTGRES_ NEO4J_ MEMGRAPH_ MILVUS_ QDRANT_ MONGO_ MONGODB_ REDIS_ OPENSEARCH_ AGE_POSTGRES_".split()
 )
 """Variables that storages read; those from the caller's shell are hidden."""
 

@@ -69,39 +69,15 @@ _PLAIN = {
     ">": " > ",
 }
 
-_ACCENTS = {
-    "\u0300": "grave",
-    "\u0301": "acute",
-    "\u0302": "hat",
-    "\u0303": "tilde",
-    "\u0304": "bar",
-    "\u0305": "overline",
-    "\u0306": "breve",
-    "\u0307": "dot",
-    "\u0308": "ddot",
-    "\u030c": "check",
-    "\u20d6": "overleftarrow",
-    "\u20d7": "vec",
-    "\u20db": "dddot",
-    "^": "hat",
-    "ˆ": "hat",
-    "~": "tilde",
-    "˜": "tilde",
-    "¯": "bar",
-    "‾": "overline",
-    "_": "underline",
-    "→": "vec",
-    "˙": "dot",
-    "¨": "ddot",
-    "ˇ": "check",
-    "˘": "breve",
-    "´": "acute",
-    "`": "grave",
-    "⏞": "overbrace",
-    "⏟": "underbrace",
-    "︷": "overbrace",
-    "︸": "underbrace",
-}
+_ACCENTS = dict(
+    zip(
+        "\u0300\u0301\u0302\u0303\u0304\u0305\u0306\u0307\u0308\u030c\u20d6\u20d7\u20db^ˆ~˜¯‾_→˙¨ˇ˘´`⏞⏟︷︸",
+        "grave acute hat tilde bar overline breve dot ddot check overleftarrow vec dddot hat hat tilde "
+        "tilde bar overline underline vec dot ddot check breve acute grave overbrace underbrace overbrace "
+        "underbrace".split(),
+        strict=True,
+    )
+)
 
 _FENCES = {
     "{": r"\{",

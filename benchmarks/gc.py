@@ -192,7 +192,7 @@ def measure(memory: Ragmem) -> dict[str, Any]:
     began = time.perf_counter()
     plan = memory.gc.plan(workers=cpu_count())
     stages["plan"] = time.perf_counter() - began
-    counts = Counter(f"{action}/{rule}" for action, rule in plan.counts().elements())
+    counts = Counter(item.name for item in plan.items)
     began = time.perf_counter()
     done = memory.gc.apply(plan, allow_large=True)
     stages["apply"] = time.perf_counter() - began

@@ -216,30 +216,16 @@ def _document(
     return {
         "schema": 2,
         "dry_run": dry_run,
-        "memories": plan.memories,
-        "searched": plan.searched,
-        "searched_after": plan.searched - plan.removal_count,
-        "counts": [
-            {"action": action, "rule": rule, "memories": count} for (action, rule), count in _counts(plan)
-        ],
+        **plan.document(),
         "items": [item.document() for item in _visible_items(plan, everything=everything)],
         "clusters": [one.document() for one in clusters],
         "cards": [[key[:12] for key in members] for members in plan.cards],
-        "comparisons": len(plan.comparisons or ()),
-        "sweep": dict(plan.sweep),
-        "expired": plan.expired,
-        "uncompared": plan.uncompared,
-        "note": plan.note,
     }
 
 
 def _visible_items(plan: Plan, *, everything: bool) -> Iterable[Item]:
     # A memory that another rule would have removed is worth a line; thousands that simply stay are not.
     return [item for item in plan.items if everything or item.action != "keep" or item.others]
-
-
-def _counts(plan: Plan) -> list[tuple[tuple[str, str], int]]:
-    return sorted(plan.counts().items(), key=lambda one: (one[0][0] == "keep", -one[1], one[0]))
 
 
 def _switch_idle(memory: Ragmem, wanted: bool, *, as_json: bool) -> int:
@@ -481,7 +467,7 @@ def _say_plan(plan: Plan, clusters: Sequence[PlanCluster], *, everything: bool, 
     if everything or plan.active_items():
         table(
             ("action", "rule", "memories"),
-            [(action, rule, count) for (action, rule), count in _counts(plan)],
+            [(action, rule, count) for (action, rule), count in plan.counts()],
         )
         say()
     swept = {name: count for name, count in plan.sweep.items() if count}

@@ -61,7 +61,7 @@ class PlanList(ListPane):
         for key in ("action", "rule"):
             wanted = query.of(key)
             items = [item for item in items if not wanted or getattr(item, key) in wanted]
-        counts = sorted(plan.counts().items(), key=lambda one: (one[0][0] == "keep", -one[1], one[0]))
+        counts = plan.counts()
         summed = [f"{action} by {rule} {count:,}" for (action, rule), count in counts]
         left = plan.searched - plan.removal_count
         summed.append(f"searched {plan.searched:,} now, {left:,} afterwards")

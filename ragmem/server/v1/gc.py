@@ -289,24 +289,13 @@ def job_answer(job: Job, redactor: Redactor) -> JobAnswer:
 
 def _plan(plan: Plan, clusters: Sequence[PlanCluster], most: int, redactor: Redactor) -> dict[str, Any]:
     shown = [item for item in plan.items if item.action != "keep" or item.others]
-    counts = sorted(plan.counts().items(), key=lambda one: (one[0][0] == "keep", -one[1], one[0]))
     found: dict[str, Any] = redactor.redact_document(
-        {
-            "memories": plan.memories,
-            "searched": plan.searched,
-            "searched_after": plan.searched - plan.removal_count,
-            "counts": [
-                {"action": action, "rule": rule, "memories": count} for (action, rule), count in counts
-            ],
+        plan.document()
+        | {
             "items": [item.document() for item in shown[:most]],
             "left_out": max(0, len(shown) - most),
             "clusters": [one.document() for one in clusters],
             "cards": [[key[:12] for key in members] for members in plan.cards[:most]],
-            "comparisons": len(plan.comparisons or ()),
-            "sweep": dict(plan.sweep),
-            "expired": plan.expired,
-            "uncompared": plan.uncompared,
-            "note": plan.note,
             "large": plan.large,
             "empty": plan.empty,
         }

@@ -135,9 +135,26 @@ class Plan:
         """Return the items that change something."""
         return [item for item in self.items if item.action != "keep" or item.life]
 
-    def counts(self) -> Counter[tuple[Action, str]]:
-        """Return (action, rule) -> memories."""
-        return Counter((item.action, item.rule) for item in self.items)
+    def counts(self) -> list[tuple[tuple[Action, str], int]]:
+        """Return (action, rule) and the number of its memories, most first; what stays comes last."""
+        counts = Counter((item.action, item.rule) for item in self.items)
+        return sorted(counts.items(), key=lambda one: (one[0][0] == "keep", -one[1], one[0]))
+
+    def document(self) -> dict[str, Any]:
+        """Return the plan as JSON fields, but its items, clusters and cards, which are many."""
+        return {
+            "memories": self.memories,
+            "searched": self.searched,
+            "searched_after": self.searched - self.removal_count,
+            "counts": [
+                {"action": action, "rule": rule, "memories": count} for (action, rule), count in self.counts()
+            ],
+            "comparisons": len(self.comparisons or ()),
+            "sweep": dict(self.sweep),
+            "expired": self.expired,
+            "uncompared": self.uncompared,
+            "note": self.note,
+        }
 
     @property
     def empty(self) -> bool:

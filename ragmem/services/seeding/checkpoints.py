@@ -76,28 +76,32 @@ class FoundCheckpoints:
     left_out: int = 0
 
 
-def find_checkpoints(
-    spec: SourceSpec,
-    *,
-    catalog: Catalog,
-    settings: Settings,
-    home: Path,
-    projects: ProjectFinder,
-    repositories: RepositoryFinder,
-    own: OwnSessions,
-    trust: Trust,
-) -> Iterator[FoundCheckpoints]:
+@dataclass(frozen=True, slots=True)
+class CheckpointSearch:
+    """What a search for checkpoints needs of a home, and which sessions are left to their own transcripts."""
+
+    catalog: Catalog
+    settings: Settings
+    home: Path
+    projects: ProjectFinder
+    repositories: RepositoryFinder
+    own: OwnSessions
+    trust: Trust
+
+
+def find_checkpoints(spec: SourceSpec, search: CheckpointSearch) -> Iterator[FoundCheckpoints]:
     """Yield the repositories with checkpoints; one that several folders share comes once."""
+    catalog, settings = search.catalog, search.settings
     seen = catalog.files.seen_files(spec.name) if catalog.exists() else {}
     rules = rules_of(settings)
-    for root in find_checkouts(spec, home=home, settings=settings, repositories=repositories):
+    for root in find_checkouts(spec, home=search.home, settings=settings, repositories=search.repositories):
         found = read_checkpoints(root)
-        project = projects.project_of(root) if found else None
+        project = search.projects.project_of(root) if found else None
         if found is None or project is None:
             continue
         by_session: dict[str, list[SessionCopy]] = {}
         for copy in found.copies:
-            if not own.has(copy.session):
+            if not search.own.has(copy.session):
                 by_session.setdefault(copy.session, []).append(copy)
         sessions = []
         for session, copies in by_session.items():
@@ -108,7 +112,7 @@ def find_checkpoints(
             sessions.append(CheckpointSession(name, tuple(copies), read_by, seen.get(name)))
         sessions.sort(key=lambda one: one.copies[-1].created or _EARLIEST, reverse=True)
         known = [one for one in sessions if one.is_read]
-        if len(known) == len(sessions) or not is_gated(spec) or trust.covers(root):
+        if len(known) == len(sessions) or not is_gated(spec) or search.trust.covers(root):
             known = sessions
         yield FoundCheckpoints(found, project.id, tuple(known), len(sessions) - len(known))
 
@@ -117,14 +121,8 @@ def find_checkpoints(
 class CheckpointSeeder:
     """Seeds a source of checkpoints."""
 
-    catalog: Catalog
-    settings: Settings
+    search: CheckpointSearch
     _: KW_ONLY
-    home: Path
-    projects: ProjectFinder
-    repositories: RepositoryFinder
-    own: OwnSessions
-    trust: Trust
     pool_for: Callable[[int], WorkerPool]
     now: datetime
     progress: Progress
@@ -136,18 +134,10 @@ class CheckpointSeeder:
         tally = Tally(spec.name)
         report.tallies.append(tally)
         began = time.perf_counter()
-        for found in find_checkpoints(
-            spec,
-            catalog=self.catalog,
-            settings=self.settings,
-            home=self.home,
-            projects=self.projects,
-            repositories=self.repositories,
-            own=self.own,
-            trust=self.trust,
-        ):
+        for found in find_checkpoints(spec, self.search):
             if found.left_out:
-                report.problems.append(self.trust.problem(spec.name, found.checkpoints.root, found.left_out))
+                trust = self.search.trust
+                report.problems.append(trust.problem(spec.name, found.checkpoints.root, found.left_out))
             tally.files += len(found.sessions)
             wanted = []
             for session in found.sessions:
@@ -211,10 +201,10 @@ class CheckpointSeeder:
 
     def _remember(self, spec: SourceSpec, session: CheckpointSession, names: Iterable[str]) -> None:
         """Record that a session was read, with what it has given, also in earlier seeds."""
-        tiers = Counter(memory.tier.value for memory in self.catalog.memories.beneath(SOURCE, names))
+        tiers = Counter(memory.tier.value for memory in self.search.catalog.memories.beneath(SOURCE, names))
         latest = session.copies[-1]
         seen = SeenFile(spec.name, session.name, latest.size, _ns(latest), session.rules, tiers)
-        self.catalog.files.remember([seen])
+        self.search.catalog.files.remember([seen])
 
 
 def _ns(copy: SessionCopy) -> int:
@@ -253,14 +243,15 @@ class _SessionReader:
                 # A remote has another version of the same checkpoint.
                 name = f"{name}.{copy.chunks[0][0][:_SHORT_HASH]}"
             self.names.add(name)
-            if anew and not self.report.dry_run and self.seeder.catalog.exists():
-                self.seeder.catalog.transcripts.forget([name])
+            catalog = self.seeder.search.catalog
+            if anew and not self.report.dry_run and catalog.exists():
+                catalog.transcripts.forget([name])
             yield self._capture(name, copy, transcript, pool=pool, explain=explain)
 
     def _capture(
         self, name: str, copy: SessionCopy, transcript: bytes, *, pool: WorkerPool, explain: bool
     ) -> CaptureResult:
-        seeder = self.seeder
+        seeder, search = self.seeder, self.seeder.search
         keys: set[str] = set()
 
         def describe(exchange: Exchange) -> Mapping[str, str] | None:
@@ -278,13 +269,13 @@ class _SessionReader:
             os.utime(path, ns=(written, written))
             read = partial(
                 capture,
-                seeder.catalog,
-                seeder.settings,
+                search.catalog,
+                search.settings,
                 path,
-                home=seeder.home,
+                home=search.home,
                 now=seeder.now,
                 ended=True,
-                projects=seeder.projects,
+                projects=search.projects,
                 pool=pool,
                 observer=CountObserver(self.tally, self.report, explain=explain),
                 dry_run=self.report.dry_run,

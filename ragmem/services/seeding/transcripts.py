@@ -166,20 +166,19 @@ class TranscriptSeeder:
     def _seed_checkpoints(
         self, spec: SourceSpec, report: SeedReport, streamed: StreamReport, *, explain: bool, anew: bool
     ) -> None:
-        from ragmem.services.seeding.checkpoints import CheckpointSeeder  # noqa: PLC0415 - few repositories have any
+        # Few repositories have any.
+        from ragmem.services.seeding.checkpoints import CheckpointSearch, CheckpointSeeder  # noqa: PLC0415
 
-        seeder = CheckpointSeeder(
+        search = CheckpointSearch(
             self.catalog,
             self.settings,
-            home=self.home,
-            projects=self.projects,
-            repositories=self.repositories,
-            own=self._own,
-            trust=self._trust,
-            pool_for=pool_for,
-            now=self.now,
-            progress=self.progress,
+            self.home,
+            self.projects,
+            self.repositories,
+            self._own,
+            self._trust,
         )
+        seeder = CheckpointSeeder(search, pool_for=pool_for, now=self.now, progress=self.progress)
         seeder.seed(spec, report, streamed, explain=explain, anew=anew)
 
     def _capture(

@@ -19,7 +19,7 @@ from ragmem.readers.files import show
 from ragmem.readers.roots import GIT
 from ragmem.services.ingestion.scope import project_finder
 from ragmem.services.ingestion.source import RepositoryFinder, find_files
-from ragmem.services.seeding.checkpoints import FoundCheckpoints, find_checkpoints
+from ragmem.services.seeding.checkpoints import CheckpointSearch, FoundCheckpoints, find_checkpoints
 from ragmem.services.seeding.files import UNREADABLE
 from ragmem.services.seeding.report import Problem
 from ragmem.services.seeding.trust import Trust
@@ -274,18 +274,10 @@ def _sessions_beside_commits(
     home: Path,
     trust: Trust,
 ) -> list[FoundCheckpoints]:
-    return list(
-        find_checkpoints(
-            spec,
-            catalog=catalog,
-            settings=settings,
-            home=home,
-            projects=project_finder(catalog, home=home),
-            repositories=finder,
-            own=OwnSessions(catalog, settings, home=home),
-            trust=trust,
-        )
-    )
+    projects = project_finder(catalog, home=home)
+    own = OwnSessions(catalog, settings, home=home)
+    search = CheckpointSearch(catalog, settings, home, projects, finder, own, trust)
+    return list(find_checkpoints(spec, search))
 
 
 def _checkpoint_files(found: FoundCheckpoints) -> list[FoundFile]:

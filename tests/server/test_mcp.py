@@ -6,21 +6,11 @@ from pathlib import Path
 
 import httpx
 import pytest
+from mcp_talk import ACCEPT, BEGIN
 
 from ragmem.mcp.definitions import TOOLS, tools_of
 
 CALL = {"query": "why do we deploy PostgreSQL with Kubernetes", "project": "*"}
-BEGIN = {
-    "jsonrpc": "2.0",
-    "id": 1,
-    "method": "initialize",
-    "params": {
-        "protocolVersion": "2025-11-25",
-        "capabilities": {},
-        "clientInfo": {"name": "t", "version": "1"},
-    },
-}
-ACCEPT = {"Accept": "application/json, text/event-stream"}
 
 
 async def _everything(server, mode, path):

@@ -2,20 +2,7 @@
 
 from pathlib import Path
 
-import pytest
-
 from ragmem.services.ingestion import folder_survey
-
-NOTE = "# Harbour {0}\n\nWe decided to bound harbour queue {0} at 700 entries, as it exhausted the memory.\n"
-
-
-@pytest.fixture
-def large():
-    folder = Path.home() / "archive"
-    folder.mkdir()
-    for number in range(folder_survey.MANY_FILES + 1):
-        (folder / f"{number}.md").write_text(NOTE.format(number))
-    return folder
 
 
 def test_a_large_folder_is_refused_where_nobody_can_be_asked(large, ragmem):
@@ -53,7 +40,7 @@ def test_counting_ends_at_its_limit(ragmem):
 def test_a_folder_that_seed_reads_is_pointed_out(ragmem):
     skill = Path.home() / ".claude" / "skills" / "deploy"
     skill.mkdir(parents=True)
-    (skill / "SKILL.md").write_text(NOTE.format(1))
+    (skill / "SKILL.md").write_text("# Deploy\n\nPush the tag last, because the pipeline waits for it.\n")
     for folder in (Path.home() / ".claude", skill.parent, skill):
         done = ragmem("ingest", str(folder))
         assert done.returncode == 0

@@ -11,27 +11,13 @@ from terminal import in_terminal, screen
 
 from ragmem.services.ingestion import folder_survey
 
-NOTE = "# Harbour {0}\n\nWe decided to bound harbour queue {0} at 700 entries, as it exhausted the memory.\n"
 QUESTION = "[y/N]: "
 BAR = "━"
 
 
 @pytest.fixture
-def large():
-    folder = Path.home() / "archive"
-    folder.mkdir()
-    for number in range(folder_survey.MANY_FILES + 1):
-        (folder / f"{number}.md").write_text(NOTE.format(number))
-    return folder
-
-
-@pytest.fixture
-def small():
-    folder = Path.home() / "notes"
-    folder.mkdir()
-    for number in range(30):
-        (folder / f"{number}.md").write_text(NOTE.format(number))
-    return folder
+def small(notes_in):
+    return notes_in("notes", 30)
 
 
 def stored() -> bool:

@@ -17,6 +17,20 @@ NOTES = {
 }
 QUESTION = "why do we deploy PostgreSQL with Kubernetes"
 
+BEGIN = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "t", "version": "1"},
+    },
+}
+"""What a client of MCP over HTTP sends first."""
+
+ACCEPT = {"Accept": "application/json, text/event-stream"}
+
 
 def environment(home, **variables):
     """Return the whole environment of a process with its own home and the fake backends."""

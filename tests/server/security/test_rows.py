@@ -15,6 +15,7 @@ import pytest
 from fastapi.routing import iter_route_contexts
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from mcp_talk import BEGIN
 from member_logins import make_login
 
 from ragmem.api.memory import Ragmem
@@ -49,17 +50,6 @@ MORE = {"session", "projects", "project", "limit", "nearest", "history", "all_ti
 """Fields that it also has when it has all."""
 
 STREAMS = {("GET", "/mcp"), ("GET", "/events"), ("GET", "/agents/events")}
-
-BEGIN = {
-    "jsonrpc": "2.0",
-    "id": 1,
-    "method": "initialize",
-    "params": {
-        "protocolVersion": "2025-11-25",
-        "capabilities": {},
-        "clientInfo": {"name": "t", "version": "1"},
-    },
-}
 
 
 @dataclass

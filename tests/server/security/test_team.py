@@ -8,6 +8,7 @@ from contextlib import contextmanager
 import httpx
 import pytest
 from fastapi.routing import iter_route_contexts
+from mcp_talk import ACCEPT, BEGIN
 
 from ragmem.errors import ConfigError, ConflictError, NotFoundError, UsageError
 from ragmem.ports.principal import current_principal
@@ -17,17 +18,6 @@ from ragmem.server.security.members import Members
 from ragmem.server.security.team import Team
 
 TEXT = "We decided to name the harbour crane Quillon, because Perth was taken."
-BEGIN = {
-    "jsonrpc": "2.0",
-    "id": 1,
-    "method": "initialize",
-    "params": {
-        "protocolVersion": "2025-11-25",
-        "capabilities": {},
-        "clientInfo": {"name": "t", "version": "1"},
-    },
-}
-ACCEPT = {"Accept": "application/json, text/event-stream"}
 
 
 def bearer(token):

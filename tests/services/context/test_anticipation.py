@@ -3,17 +3,18 @@
 import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime, timedelta
+from functools import partial
 
 import pytest
+from dated_notes import NOW, store_note
 
 from ragmem.domain.model import Draft, Kind, Scope
 from ragmem.errors import UsageError
 from ragmem.services.context.topics import FEW
 from ragmem.services.retrieval.question import Question
 
-NOW = datetime(2026, 6, 1, tzinfo=UTC)
 PROJECT = "p-tideline"
+stored = partial(store_note, project=PROJECT)
 MODEL = {"RAGMEM_MODELS_BACKEND": "minilm"}
 
 SLOW = "why does the departures board query of Porto Azul scan the whole departures table"
@@ -31,20 +32,6 @@ SESSION = (
     "Session: the departures board query scanned the whole departures table. The index of the departures"
     " table was forgotten in a migration; the query of the board is fast with it."
 )
-
-
-def stored(memory, name, text, *, source="memory", days=10, project=PROJECT, **more):
-    draft = Draft(
-        source,
-        f"/n/{name}",
-        text,
-        title=name,
-        scope=Scope(project),
-        event_time=NOW - timedelta(days=days),
-        **more,
-    )
-    [one] = memory.ingest([draft])
-    return one.id
 
 
 @pytest.fixture

@@ -1,19 +1,20 @@
 """What is injected is logged with why, bounded and without secrets; and what people say of it counts."""
 
 import json
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
+from functools import partial
 
 import pytest
+from dated_notes import NOW, store_note
 
-from ragmem.domain.model import Draft, Scope
 from ragmem.domain.secrets.redaction import DEFAULT
 from ragmem.errors import NotFoundError, UsageError
 from ragmem.services.context.anticipation import MAX_PROMPT_CHARS, MAX_RESEARCH_CHARS, MOST_RESEARCH
 from ragmem.services.context.injection_log import MOST_QUESTION, question_of
 from ragmem.storage.activity.injections import Injection, Retention
 
-NOW = datetime(2026, 6, 1, tzinfo=UTC)
 PROJECT = "p-tideline"
+stored = partial(store_note, project=PROJECT)
 MODEL = {"RAGMEM_MODELS_BACKEND": "minilm"}
 
 SLOW = "why does the departures board query of Porto Azul scan the whole departures table"
@@ -26,19 +27,6 @@ COLOURS = (
     "We decided on contrast colours of at least 7:1 for the dark stylesheet theme of the harbour website,"
     " because the accessible palette failed its audit."
 )
-
-
-def stored(memory, name, text, *, source="memory", days=10):
-    draft = Draft(
-        source,
-        f"/n/{name}",
-        text,
-        title=name,
-        scope=Scope(PROJECT),
-        event_time=NOW - timedelta(days=days),
-    )
-    [one] = memory.ingest([draft])
-    return one.id
 
 
 @pytest.fixture

@@ -1,38 +1,25 @@
 """What a session is told at its start: the last word, what is open, confirmed rules, and else nothing."""
 
 import subprocess
-from datetime import UTC, datetime, timedelta
+from functools import partial
 
 import pytest
+from dated_notes import NOW, store_note
 
-from ragmem.domain.model import Draft, Kind, Scope
+from ragmem.domain.model import Kind
 from ragmem.readers.git_head import head_at, outside
 from ragmem.services.context.context import SizeLimit
 from ragmem.services.context.session_start import MOST_FILES, MOST_RULES, RESULTS, RULES, Place, session_start
 from ragmem.storage.lifecycle.supersessions import Supersession
 
-NOW = datetime(2026, 6, 1, tzinfo=UTC)
 PROJECT = "p-quay"
+stored = partial(store_note, project=PROJECT, rule="off")
 
 WISH = "The user prefers that commit messages name the berth and never the ticket."
 TRAP = (
     "The importer failed with `E1042` because the feed of the buoys sends wind in knots. Fixed by converting"
     " in `feeds/wind.py` before validation."
 )
-
-
-def stored(memory, name, text, *, source="memory", days=10.0, project=PROJECT, **more):
-    draft = Draft(
-        source,
-        f"/n/{name}",
-        text,
-        title=name,
-        scope=Scope(project),
-        event_time=NOW - timedelta(days=days),
-        **more,
-    )
-    [one] = memory.ingest([draft], rule="off")
-    return one.id
 
 
 def exchanged(memory, session, result, *, days, title="", asked="fix the crane of the quay, please", **marks):

@@ -87,14 +87,18 @@ def test_what_the_model_says_stands_in_the_place_of_the_picture(seeded, eyes):
     assert texts["crane.png"] == f"Picture: {TOLD}"
 
 
-def test_the_model_is_told_what_stands_around_the_picture(seeded, eyes):
+def _sheet_with_picture(path, said):
     book = openpyxl.Workbook()
     book.active.append(["Pier", "Crane"])
-    book.active.append(["Pier 4", "yellow, 60 t"])
+    book.active.append(["Pier 4", said])
     packed = io.BytesIO()
     Image.new("RGB", (120, 90), "navy").save(packed, "PNG")
     book.active.add_image(SheetImage(packed), "E2")
-    book.save(seeded.folder / "cranes.xlsx")
+    book.save(path)
+
+
+def test_the_model_is_told_what_stands_around_the_picture(seeded, eyes):
+    _sheet_with_picture(seeded.folder / "cranes.xlsx", "yellow, 60 t")
     eyes.script.append(_saying(TOLD))
 
     _, texts = seeded()
@@ -106,13 +110,7 @@ def test_the_model_is_told_what_stands_around_the_picture(seeded, eyes):
 
 
 def test_the_model_is_told_nothing_that_is_private(seeded, eyes):
-    book = openpyxl.Workbook()
-    book.active.append(["Pier", "Crane"])
-    book.active.append(["Pier 4", "yellow <private>the safe opens with 4711</private>"])
-    packed = io.BytesIO()
-    Image.new("RGB", (120, 90), "navy").save(packed, "PNG")
-    book.active.add_image(SheetImage(packed), "E2")
-    book.save(seeded.folder / "cranes.xlsx")
+    _sheet_with_picture(seeded.folder / "cranes.xlsx", "yellow <private>the safe opens with 4711</private>")
     eyes.script.append(_saying(TOLD))
 
     _, texts = seeded()

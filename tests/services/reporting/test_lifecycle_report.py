@@ -2,40 +2,26 @@
 
 import json
 import re
-from datetime import UTC, datetime, timedelta
+from functools import partial
 from xml.etree import ElementTree as ET
 
 import pytest
+from dated_notes import NOW, store_note
 
 from ragmem.domain.lifecycle.connections import Scale
-from ragmem.domain.model import Draft, Scope
 from ragmem.domain.model.lifecycle import LifecycleState
 from ragmem.storage.lifecycle.idle_mark import Mark, write_mark
 from ragmem.storage.lifecycle.lifecycle_state import LifeRow
 from ragmem.storage.lifecycle.supersessions import Supersession
 
-NOW = datetime(2026, 6, 1, tzinfo=UTC)
 PROJECT = "p-tideline"
+stored = partial(store_note, project=PROJECT, source="notes", rule="off")
 
 TIDE = (
     "The tide importer of harbour {0} timed out because `TideClient.fetch` in tides/client.py retried 5 times"
     " with a timeout of 30 s; the fix was one retry of 10 s for harbour {0}."
 )
 CHATTER = "Perfect! Now let me check the output:"
-
-
-def stored(memory, name, text, *, days, project=PROJECT, **more):
-    draft = Draft(
-        more.pop("source", "notes"),
-        f"/n/{name}",
-        text,
-        title=name,
-        scope=Scope(project),
-        event_time=NOW - timedelta(days=days),
-        **more,
-    )
-    [one] = memory.ingest([draft], rule="off")
-    return one.id
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Read a Markdown file as one draft: frontmatter becomes title, time, kind, tags and metadata."""
+"""Read a Markdown file as one draft: frontmatter becomes title, time, kind, tags, metadata, supersessions."""
 
 import os
 import re

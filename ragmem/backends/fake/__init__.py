@@ -28,6 +28,31 @@ _ADD = (
     " SELECT CAST(? AS TEXT), coalesce(max(position), 0) + 1, CAST(? AS TEXT) FROM fake_entries"
 )
 
+DIMENSIONS = 384
+MODEL_ID = "fake-hash"
+
+SLOW = 0.05
+"""Seconds of one call of a slow embedder."""
+
+_WORD = re.compile(r"\w+")
+_STEM = 4
+"""Leading characters that make two words related: "deploy", "deployment"."""
+
+SLOW_S = 1.0
+"""Seconds until a slow one fails."""
+
+__all__ = [
+    "DIMENSIONS",
+    "MODEL_ID",
+    "FakeEmbedder",
+    "FakeLanguageModel",
+    "FakeModels",
+    "FakeReranker",
+    "FakeStore",
+    "open_models",
+    "open_store",
+]
+
 
 class FakeStore(SimpleStore):
     """Entries as JSON in a table of the database."""
@@ -92,32 +117,6 @@ class FakeStore(SimpleStore):
     ) -> Mapping[str, Any]:
         """Return the graph document around a label."""
         return walk_graph(self, label, depth=depth, limit=limit, project=project)
-
-
-DIMENSIONS = 384
-MODEL_ID = "fake-hash"
-
-SLOW = 0.05
-"""Seconds of one call of a slow embedder."""
-
-_WORD = re.compile(r"\w+")
-_STEM = 4
-"""Leading characters that make two words related: "deploy", "deployment"."""
-
-SLOW_S = 1.0
-"""Seconds until a slow one fails."""
-
-__all__ = [
-    "DIMENSIONS",
-    "MODEL_ID",
-    "FakeEmbedder",
-    "FakeLanguageModel",
-    "FakeModels",
-    "FakeReranker",
-    "FakeStore",
-    "open_models",
-    "open_store",
-]
 
 
 class FakeModels:

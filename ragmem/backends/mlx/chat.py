@@ -1,4 +1,4 @@
-"""Chat models on MLX, through mlx-lm."""
+"""Chat models on MLX, through mlx-lm: their prompts, and their answers without thoughts."""
 
 import re
 import threading

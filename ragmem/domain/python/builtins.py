@@ -1,4 +1,4 @@
-"""Model the built-in functions, and a few functions of the standard library."""
+"""Model the built-in functions and containers, and a few functions of the standard library."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -17,6 +17,38 @@ _SAME_CONTAINER = frozenset(["copy", "keys", "__iter__", "__enter__"])
 
 MOST_PAIRS = 4
 """Maximum pairs of a dict whose values are kept apart by key."""
+
+_COLLECT = {
+    "builtins.list": "list",
+    "builtins.tuple": "tuple",
+    "builtins.set": "set",
+    "builtins.frozenset": "set",
+    "builtins.sorted": "list",
+    "builtins.reversed": "list",
+    "collections.deque": "list",
+    "itertools.chain.from_iterable": "list",
+}
+_SAME = frozenset(
+    "copy.copy copy.deepcopy functools.partial asyncio.run asyncio.create_task asyncio.shield "
+    "asyncio.wait_for contextlib.closing".split()
+)
+_TYPES = frozenset(f"builtins.{name}" for name in "str bytes int float bool complex bytearray".split())
+_CALLERS = frozenset(
+    "builtins.map builtins.filter functools.reduce asyncio.to_thread threading.Thread threading.Timer "
+    "multiprocessing.Process concurrent.futures.ThreadPoolExecutor.submit atexit.register "
+    "concurrent.futures.ProcessPoolExecutor.submit concurrent.futures.ThreadPoolExecutor.map".split()
+)
+"""Functions that call each function among their arguments."""
+
+_BY_KEY = frozenset("builtins.sorted builtins.min builtins.max itertools.groupby".split())
+_DICTS = frozenset("builtins.dict collections.OrderedDict collections.defaultdict".split())
+_GETTERS = frozenset(
+    "builtins.property functools.cached_property abc.abstractproperty cached_property.cached_property "
+    "django.utils.functional.cached_property".split()
+)
+
+_DESCRIPTORS = frozenset(["builtins.staticmethod", "builtins.classmethod", "builtins.property"])
+"""Decorators that declare the kind of a method; they do not count as calls."""
 
 
 class Containers(Calls):
@@ -120,39 +152,6 @@ class Containers(Calls):
             self.flow_key(value, 0, known[0])
             self.flow_key(value, 1, known[1])
         return known
-
-
-_COLLECT = {
-    "builtins.list": "list",
-    "builtins.tuple": "tuple",
-    "builtins.set": "set",
-    "builtins.frozenset": "set",
-    "builtins.sorted": "list",
-    "builtins.reversed": "list",
-    "collections.deque": "list",
-    "itertools.chain.from_iterable": "list",
-}
-_SAME = frozenset(
-    "copy.copy copy.deepcopy functools.partial asyncio.run asyncio.create_task asyncio.shield "
-    "asyncio.wait_for contextlib.closing".split()
-)
-_TYPES = frozenset(f"builtins.{name}" for name in "str bytes int float bool complex bytearray".split())
-_CALLERS = frozenset(
-    "builtins.map builtins.filter functools.reduce asyncio.to_thread threading.Thread threading.Timer "
-    "multiprocessing.Process concurrent.futures.ThreadPoolExecutor.submit atexit.register "
-    "concurrent.futures.ProcessPoolExecutor.submit concurrent.futures.ThreadPoolExecutor.map".split()
-)
-"""Functions that call each function among their arguments."""
-
-_BY_KEY = frozenset("builtins.sorted builtins.min builtins.max itertools.groupby".split())
-_DICTS = frozenset("builtins.dict collections.OrderedDict collections.defaultdict".split())
-_GETTERS = frozenset(
-    "builtins.property functools.cached_property abc.abstractproperty cached_property.cached_property "
-    "django.utils.functional.cached_property".split()
-)
-
-_DESCRIPTORS = frozenset(["builtins.staticmethod", "builtins.classmethod", "builtins.property"])
-"""Decorators that declare the kind of a method; they do not count as calls."""
 
 
 class Builtins(Containers):

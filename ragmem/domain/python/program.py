@@ -12,6 +12,11 @@ from ragmem.domain.python.flow import Handler, Kind
 from ragmem.domain.python.modules import Modules
 from ragmem.domain.python.objects import Class, Function, Place
 
+_BUILTIN = frozenset(dir(builtins))
+
+MOST_STARS = 20
+"""Maximum depth of star imports of star imports."""
+
 
 @dataclass(frozen=True, slots=True)
 class FileFacts:
@@ -206,12 +211,6 @@ def _argument(one: int | list[int], nodes: Sequence[int]) -> int | list[int] | N
     if isinstance(one, list):
         return [nodes[one[0]]] if one[0] >= 0 else None
     return nodes[one] if one >= 0 else None
-
-
-_BUILTIN = frozenset(dir(builtins))
-
-MOST_STARS = 20
-"""Maximum depth of star imports of star imports."""
 
 
 class Program(FactLoader):

@@ -33,6 +33,35 @@ if TYPE_CHECKING:
 OWNING = (SymbolKind.CLASS, SymbolKind.INTERFACE)
 """Kinds of symbols that have members."""
 
+_LONGEST_TEXT = 300
+"""Characters of a type or a value that are read, because what matters comes first."""
+_LONGEST_RECEIVER = 160
+_LONGEST_TOKENS = 4_000
+_AROUND_CALL = frozenset({"await_expression", "try_expression", "parenthesized_expression"})
+_RECEIVER = 1
+"""The column of a call's receiver."""
+_CALLED = re.compile(r"(\)\s*\??\s*\.\s*)?\b((?:\w+\s*(?:::|\.)\s*)*[a-zA-Z_]\w*)\s*\(")
+
+_KINDS = {
+    "interface": SymbolKind.INTERFACE,
+    "class": SymbolKind.CLASS,
+    "function": SymbolKind.FUNCTION,
+    "method": SymbolKind.METHOD,
+    "constant": SymbolKind.CONSTANT,
+    "module": SymbolKind.MODULE,
+    "test": SymbolKind.FUNCTION,
+}
+_OPENING = (*_KINDS, "namespace", "implementation", "scope")
+_REFERRING = ("variable", "field", "returns", "base", "import", "call", "passed", "tokens")
+_RANK = {name: rank for rank, name in enumerate(("package", *_OPENING, *_REFERRING))}
+_OPENS = frozenset(_OPENING)
+_LONGEST_NAME = 120
+_LONGEST_COMMENT = 4_000
+_DEEPEST = 60
+"""Maximum nesting of definitions and functions; no person nests deeper."""
+_MOST_NAMED = 4
+"""Definitions that a file's purpose names where its author gives none."""
+
 
 @dataclass(slots=True)
 class Scope:
@@ -67,16 +96,6 @@ class Facts:
         # The result of a chain of calls is known in its own file alone.
         rows["fields"] = [row for row in self.fields if not row[2].startswith("#")]
         return {name: value for name, value in rows.items() if value or name == "namespace"}
-
-
-_LONGEST_TEXT = 300
-"""Characters of a type or a value that are read, because what matters comes first."""
-_LONGEST_RECEIVER = 160
-_LONGEST_TOKENS = 4_000
-_AROUND_CALL = frozenset({"await_expression", "try_expression", "parenthesized_expression"})
-_RECEIVER = 1
-"""The column of a call's receiver."""
-_CALLED = re.compile(r"(\)\s*\??\s*\.\s*)?\b((?:\w+\s*(?:::|\.)\s*)*[a-zA-Z_]\w*)\s*\(")
 
 
 class References:
@@ -209,27 +228,6 @@ class References:
             return  # a variable is called; what it holds is not stated
         around = stack[-1]
         rows.append([around.symbol, receiver, name, line, declared, around.type_owner])
-
-
-_KINDS = {
-    "interface": SymbolKind.INTERFACE,
-    "class": SymbolKind.CLASS,
-    "function": SymbolKind.FUNCTION,
-    "method": SymbolKind.METHOD,
-    "constant": SymbolKind.CONSTANT,
-    "module": SymbolKind.MODULE,
-    "test": SymbolKind.FUNCTION,
-}
-_OPENING = (*_KINDS, "namespace", "implementation", "scope")
-_REFERRING = ("variable", "field", "returns", "base", "import", "call", "passed", "tokens")
-_RANK = {name: rank for rank, name in enumerate(("package", *_OPENING, *_REFERRING))}
-_OPENS = frozenset(_OPENING)
-_LONGEST_NAME = 120
-_LONGEST_COMMENT = 4_000
-_DEEPEST = 60
-"""Maximum nesting of definitions and functions; no person nests deeper."""
-_MOST_NAMED = 4
-"""Definitions that a file's purpose names where its author gives none."""
 
 
 def outline(path: str, text: str, *, language: str, syntax: Syntax) -> ParsedFile:

@@ -1,4 +1,4 @@
-"""Read one file of code with the parser of its language."""
+"""Read one file of code with the parser of its language, and the manifests that tell how imports resolve."""
 
 import importlib
 import json

@@ -41,6 +41,28 @@ FEW = 20
 MOST = 300
 """Maximum symbols per search; a file with more is generated."""
 
+MOST_READ = 2000
+"""Maximum memories that are read for a name that is also a word; the latest are taken."""
+
+MOST_PLACES = 3
+"""Maximum places quoted from a memory."""
+
+QUOTE = 160
+"""Maximum characters of a quoted line."""
+
+LONGEST_SECRET = 4000
+"""Characters around a line that are searched for secrets that reach into it: a key has up to 3300."""
+
+LIMIT = 50
+"""Default number of memories returned."""
+
+TELLING: frozenset[str] = frozenset(
+    {Category.ERROR_SOLUTION, Category.GOTCHA, Category.PATTERN, Kind.ERROR, Kind.ARCHITECTURE}
+)
+"""Decisions, gotchas, patterns and errors: the most important ones before a change of code."""
+
+How = Literal["symbol", "file", "edit"]
+
 
 class MentionReader:
     """Reads texts; the project's names are looked up as they occur."""
@@ -168,29 +190,6 @@ def _from_title(found: MentionTargets) -> MentionTargets:
         {path: [line - 1 for line in lines] for path, lines in found.files.items()},
         {name: [line - 1 for line in lines] for name, lines in found.symbols.items()},
     )
-
-
-MOST_READ = 2000
-"""Maximum memories that are read for a name that is also a word; the latest are taken."""
-
-MOST_PLACES = 3
-"""Maximum places quoted from a memory."""
-
-QUOTE = 160
-"""Maximum characters of a quoted line."""
-
-LONGEST_SECRET = 4000
-"""Characters around a line that are searched for secrets that reach into it: a key has up to 3300."""
-
-LIMIT = 50
-"""Default number of memories returned."""
-
-TELLING: frozenset[str] = frozenset(
-    {Category.ERROR_SOLUTION, Category.GOTCHA, Category.PATTERN, Kind.ERROR, Kind.ARCHITECTURE}
-)
-"""Decisions, gotchas, patterns and errors: the most important ones before a change of code."""
-
-How = Literal["symbol", "file", "edit"]
 
 
 @dataclass(frozen=True, slots=True)

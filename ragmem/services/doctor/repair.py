@@ -1,4 +1,4 @@
-"""Repair the findings of an examination: plan, back up the database, then rebuild from the catalog."""
+"""Repair the findings of an examination: copy or salvage the database, then rebuild from the catalog."""
 
 import shutil
 import time
@@ -26,73 +26,6 @@ from ragmem.storage.sql.fair_lock import leftovers, turn
 from ragmem.storage.sql.schema_check import complete
 from ragmem.storage.sql.sqlite import LOCK_NAME
 from ragmem.storage.sql.sqlite_files import fold_log, log_of, remove_log
-
-
-def salvage(patient: DoctorContext) -> str:
-    """Replace a damaged database by a new one with all readable data; return a summary."""
-    path, sizes = Path(patient.catalog.database.place), patient.settings.chunking
-    workplace = path.parent / "salvage"
-    with turn(path.parent / LOCK_NAME, timeout=patient.settings.write.busy_timeout_s):
-        patient.reopen()
-        found = read_damaged(path)
-        shutil.rmtree(workplace, ignore_errors=True)
-        fresh = Catalog.at(workplace, patient.catalog.redactor)
-        try:
-            fresh.prepare()
-            write_salvaged(found, fresh)
-            for batch in batches(found.memories, ACCEPTED_AT_ONCE):
-                fresh.memories.accept(
-                    [
-                        (as_pending(memory), chunks_of(memory, sizes, redactor=patient.catalog.redactor))
-                        for memory in batch
-                    ]
-                )
-        finally:
-            fresh.close()
-        fold_log(workplace / path.name)
-        sync(workplace / path.name)
-        kept = _put_in_place(workplace / path.name, path)
-        shutil.rmtree(workplace)
-        patient.reopen()
-    store = patient.open_store()
-    store.repair(whole=True)
-    indexed = index_pending(patient.catalog, store)
-    return f'{_summary(found)}; {indexed} indexed again; the damaged file is "{kept}"'
-
-
-def _put_in_place(fresh: Path, path: Path) -> Path:
-    folder = path.parent / DAMAGED
-    folder.mkdir(mode=0o700, exist_ok=True)
-    kept = folder / f"{path.stem}-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}-{path.stat().st_ino}.db"
-    try:
-        kept.hardlink_to(path)
-    except OSError:  # not every file system has links
-        shutil.copy2(path, kept)
-    # The log belongs to the damaged file; SQLite would apply it to the new one.
-    log = log_of(path)
-    if log.exists() and log.stat().st_size:
-        log.rename(log_of(kept))
-    remove_log(path)
-    fresh.replace(path)
-    sync(path.parent)
-    return kept
-
-
-def _summary(found: Salvage) -> str:
-    said = f"{len(found.memories)} memories saved"
-    if found.lost:
-        said += f", {len(found.lost)} lost: {', '.join(identifier[:12] for identifier in found.lost)}"
-    elif "memories" not in found.incomplete:
-        said += ", none lost"
-    if found.incomplete:
-        said += f"; an unknown part of these is lost: {', '.join(found.incomplete)}"
-    return said
-
-
-def as_pending(memory: Memory) -> Memory:
-    """Return the memory in the pending state, unless it is only buffered."""
-    return memory if memory.state is State.BUFFERED else replace(memory, state=State.PENDING)
-
 
 PRIVATE_FILE, PRIVATE_FOLDER = 0o600, 0o700
 
@@ -232,6 +165,72 @@ def _absorb_usage(patient: DoctorContext) -> str:
     taken = patient.ledger.absorb()
     lost = f"; {taken.unreadable} lines could not be read" if taken.unreadable else ""
     return f"{taken.lines} requests added{lost}"
+
+
+def salvage(patient: DoctorContext) -> str:
+    """Replace a damaged database by a new one with all readable data; return a summary."""
+    path, sizes = Path(patient.catalog.database.place), patient.settings.chunking
+    workplace = path.parent / "salvage"
+    with turn(path.parent / LOCK_NAME, timeout=patient.settings.write.busy_timeout_s):
+        patient.reopen()
+        found = read_damaged(path)
+        shutil.rmtree(workplace, ignore_errors=True)
+        fresh = Catalog.at(workplace, patient.catalog.redactor)
+        try:
+            fresh.prepare()
+            write_salvaged(found, fresh)
+            for batch in batches(found.memories, ACCEPTED_AT_ONCE):
+                fresh.memories.accept(
+                    [
+                        (as_pending(memory), chunks_of(memory, sizes, redactor=patient.catalog.redactor))
+                        for memory in batch
+                    ]
+                )
+        finally:
+            fresh.close()
+        fold_log(workplace / path.name)
+        sync(workplace / path.name)
+        kept = _put_in_place(workplace / path.name, path)
+        shutil.rmtree(workplace)
+        patient.reopen()
+    store = patient.open_store()
+    store.repair(whole=True)
+    indexed = index_pending(patient.catalog, store)
+    return f'{_summary(found)}; {indexed} indexed anew; the damaged file is "{kept}"'
+
+
+def _put_in_place(fresh: Path, path: Path) -> Path:
+    folder = path.parent / DAMAGED
+    folder.mkdir(mode=0o700, exist_ok=True)
+    kept = folder / f"{path.stem}-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}-{path.stat().st_ino}.db"
+    try:
+        kept.hardlink_to(path)
+    except OSError:  # not every file system has links
+        shutil.copy2(path, kept)
+    # The log belongs to the damaged file; SQLite would apply it to the new one.
+    log = log_of(path)
+    if log.exists() and log.stat().st_size:
+        log.rename(log_of(kept))
+    remove_log(path)
+    fresh.replace(path)
+    sync(path.parent)
+    return kept
+
+
+def _summary(found: Salvage) -> str:
+    said = f"{len(found.memories)} memories saved"
+    if found.lost:
+        said += f", {len(found.lost)} lost: {', '.join(identifier[:12] for identifier in found.lost)}"
+    elif "memories" not in found.incomplete:
+        said += ", none lost"
+    if found.incomplete:
+        said += f"; an unknown part is lost of: {', '.join(found.incomplete)}"
+    return said
+
+
+def as_pending(memory: Memory) -> Memory:
+    """Return the memory in the pending state, unless it is only buffered."""
+    return memory if memory.state is State.BUFFERED else replace(memory, state=State.PENDING)
 
 
 _REPAIRS: dict[RepairName, tuple[str, Callable[[DoctorContext], str]]] = {

@@ -25,6 +25,12 @@ _REFERRING = (
     " JOIN code_edges e ON e.root = s.root AND e.target = s.qualified WHERE s.file IN"
 )
 
+ROWS_AT_ONCE = 10_000
+"""Symbols and edges that one transaction replaces, so that other writers wait for a fraction of a second."""
+
+_COMPRESSION = 1
+"""Level of zlib: higher ones take several times as long and save a tenth."""
+
 
 class FileNeighbours:
     """The files of one project, by the number of its root, and the references between them."""
@@ -135,13 +141,6 @@ class FileNeighbours:
                 self._root,
             )
         ]
-
-
-ROWS_AT_ONCE = 10_000
-"""Symbols and edges that one transaction replaces, so that other writers wait for a fraction of a second."""
-
-_COMPRESSION = 1
-"""Level of zlib: higher ones take several times as long and save a tenth."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The parts of a workbook and their relations: sheets, shared texts, formats, properties."""
+"""The parts of a workbook, their relations and their XML: sheets, shared texts, formats, properties."""
 
 import zipfile
 from collections.abc import Iterator, Mapping

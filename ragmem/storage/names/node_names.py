@@ -9,7 +9,7 @@ from ragmem.domain.entities.canonical_names import STATEMENTS, AliasForm, Catalo
 from ragmem.domain.entities.resolution import canonical_form
 from ragmem.domain.model import State
 from ragmem.frozen import dataclass
-from ragmem.storage.names.names import drop_orphans
+from ragmem.storage.names.unused_names import drop_orphans
 from ragmem.storage.sql.batches import batches, marks
 from ragmem.storage.sql.database import Connection, select_in
 

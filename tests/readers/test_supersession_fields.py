@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ragmem.readers.markdown import supersession_fields
+from ragmem.readers.supersession_fields import supersession_fields
 
 FILES = ("0003-queue.md", "0012-stream.md", "0013-log.md", "adr-0020-cache.md", "0030-a.md", "0030-b.md")
 

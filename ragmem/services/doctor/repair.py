@@ -196,7 +196,7 @@ def salvage(patient: DoctorContext) -> str:
     store = patient.open_store()
     store.repair(whole=True)
     indexed = index_pending(patient.catalog, store)
-    return f'{_summary(found)}; {indexed} indexed anew; the damaged file is "{kept}"'
+    return f'{_summary(found)}; {indexed} indexed again; the damaged file is "{kept}"'
 
 
 def _put_in_place(fresh: Path, path: Path) -> Path:
@@ -224,7 +224,7 @@ def _summary(found: Salvage) -> str:
     elif "memories" not in found.incomplete:
         said += ", none lost"
     if found.incomplete:
-        said += f"; an unknown part is lost of: {', '.join(found.incomplete)}"
+        said += f"; an unknown part of these is lost: {', '.join(found.incomplete)}"
     return said
 
 

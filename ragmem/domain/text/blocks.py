@@ -233,9 +233,9 @@ def _heading_of_equals(text: str) -> re.Pattern[str] | None:
 def _line_form(body: str, equals: re.Pattern[str] | None) -> tuple[BlockType, re.Match[str] | None]:
     """Return the type of block that a line begins, with the match."""
     first = body.lstrip()[0]
-    if first == "#" and equals is _WIKI_HEADING:  # an item of a numbered list
-        return BlockType.ITEM, None
-    heading = _HEADING if first == "#" else equals if first == "=" else None
+    # In a wiki it begins an item of a numbered list.
+    is_number = first == "#" and equals is _WIKI_HEADING
+    heading = equals if first == "=" else _HEADING if first == "#" and not is_number else None
     if heading and len(body) <= MAX_HEADING_CHARS and (found := heading.match(body)):
         return BlockType.HEADING, found
     if first in "`~-*+>" and (found := _FENCE.match(body)) and "`" not in found.group(2):
@@ -244,7 +244,7 @@ def _line_form(body: str, equals: re.Pattern[str] | None) -> tuple[BlockType, re
         return BlockType.TABLE, None
     if first in "-*_" and len(body) <= MAX_HEADING_CHARS and _RULE.match(body):
         return BlockType.RULE, None
-    if (first in "-*+" or first.isdigit()) and _ITEM.match(body):
+    if is_number or ((first in "-*+" or first.isdigit()) and _ITEM.match(body)):
         return BlockType.ITEM, None
     return BlockType.PARAGRAPH, None
 

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragmem.domain.code.error_lines import ErrorLine, error_lines, text_words
+from ragmem.domain.code.error_lines import COMMON, ErrorLine, error_line, error_lines, text_words
 from ragmem.domain.code.mentions import is_distinctive, line_mentions
 from ragmem.domain.injection.cues import is_action, is_correction, tells_fix, tells_lesson
 from ragmem.domain.injection.memory_frame import FIRST_WORDS, wrap_in_tags
@@ -75,7 +75,8 @@ SAME_SUBJECT = 0.3
 _COMMAND = re.compile(r"^- (?:Tested with|Ran) `([^`\n]+)`$", re.MULTILINE)
 """A single command in an exchange."""
 
-_FAILED_LINES = re.compile(r"\n- Failed: ")
+_FAILED = "- Failed: "
+_FAILED_LINES = re.compile(rf"\n{_FAILED}")
 _EDITED = re.compile(r"^- (?:Changed|Wrote) ", re.MULTILINE)
 ALIKE = 0.5
 """Minimum share of its words that a command shares with the one that failed before it."""
@@ -484,6 +485,11 @@ def _other_command(text: str, after: int) -> Span | None:
         or _EDITED.search(outcome)
         or _FAILED_LINES.match(text, following.end())
     ):
+        return None
+    # An error of the command names a part of it; one of the code does not.
+    words = text_words(failed[1])
+    named = (error_line(line).weights for line in outcome.splitlines() if line.startswith(_FAILED))
+    if not any(weight > COMMON and word in words for line in named for word, weight in line.items()):
         return None
     one, other = failed[1].split(), following[1].split()
     alike = len({*one} & {*other}) >= ALIKE * min(len(one), len(other))

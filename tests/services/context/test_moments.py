@@ -185,6 +185,10 @@ def test_the_fix_of_a_command_is_the_one_like_it_that_went_through(place):
     stored(
         memory, "only seen", exchange("make it green", f"{failed}\n{other}", "It is."), source="transcripts"
     )
+    code = "error: the berth of vessel 'Gannet' is not declared"
+    looked = f"- Tested with `moor run test | tail`\n- Failed: {code}\n- Tested with `moor run test | head`"
+    stored(memory, "looked", exchange("make it green", looked, "It is."), source="transcripts")
+    assert shown(told(place, "failure", f"Exit code 2\n{code}")) == []
     found = told(place, "failure", f"Exit code 2\n{line}")
     assert shown(found) == [fix]
     assert f"{failed}\n- Tested with `moor run test`" in found.context.text

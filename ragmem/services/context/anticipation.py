@@ -53,7 +53,7 @@ TRIES = 3
 MOST = 10
 """Maximum memories at a prompt, as in the published lifecycle (BRIEFING_MAX)."""
 
-MAX_PROMPT_CHARS = 4_000
+MAX_PROMPT_CHARS = 3_600
 """Maximum characters for a prompt without a token budget. Nearly all memories that answer fit."""
 
 MOST_RESEARCH = 3

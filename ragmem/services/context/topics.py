@@ -51,6 +51,8 @@ MOST_TOLD = 3
 
 _HASH_LENGTH = 8
 
+_DIGITS = "0123456789"
+
 KEPT_NAMES = 200
 """The latest names of a session's prompts that are kept."""
 
@@ -167,7 +169,9 @@ def names_in(prompt: str) -> list[str]:
         named = is_inside(text, match.start()) and word[0].isupper() and word.lower() not in COMMON_WORDS
         if named or (word.islower() and classify_token(word)):
             found[word] = None
-    return [name for name in found if len(name) > 1] if len(found) <= MOST_NAMES else []
+    # "Phase2" and "step3" are labels of a list.
+    names = [name for name in found if len(name) > 1 and name.rstrip(_DIGITS).lower() not in COMMON_WORDS]
+    return names if len(found) <= MOST_NAMES else []
 
 
 def rare_names(database: Database, names: Sequence[str], *, projects: Sequence[str] | None) -> list[str]:

@@ -197,3 +197,7 @@ def test_the_lines_of_a_console_are_a_paste_and_a_single_one_may_be_said():
 
 def test_a_language_is_no_name_of_the_project():
     assert names_in("Please write the summary of the TideBoard in Japanese") == ["TideBoard"]
+
+
+def test_a_label_with_a_number_is_no_name():
+    assert names_in("Implement Phase2 and step3 of the TideBoard2 plan") == ["TideBoard2"]

@@ -389,7 +389,7 @@ class TestBetterOrder:
         memory = self.filled(open_memory, manner, RAGMEM_RERANKER_TIMEOUT_S="0.2")
         answer = asked(memory, "the gateway retries twice")
         assert [match.memory.uri for match in answer.matches] == expected
-        assert answer.notes[0].startswith("the first order stays")
+        assert answer.notes[0].startswith("the original order stays")
 
 
 class TestSuperseded:

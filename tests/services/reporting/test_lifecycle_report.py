@@ -152,7 +152,7 @@ def command(lived, inside, tmp_path):
 def test_the_charts_keep_to_the_terminal_and_need_no_colours(command, columns):
     shown = command("--all", COLUMNS=str(columns))
     assert shown.returncode == 0
-    charts = shown.stdout.partition("\nAlone: ")[0].splitlines()
+    charts = shown.stdout.partition("\nIsolated memories: ")[0].splitlines()
     assert max(map(len, charts)) <= columns
     assert "\x1b" not in shown.stdout
     for told in ("States", "Types", "buffer", "half way", "Isolated memories: next"):

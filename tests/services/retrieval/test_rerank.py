@@ -93,7 +93,7 @@ def test_without_weight_the_first_order_stays():
 def test_a_reranker_that_lacks_scores_leaves_the_first_order(scores):
     reranked = rerank(Scores(scores), QUESTION, found(), options=RerankOptions(), breaker=CircuitBreaker())
     assert titles(reranked) == list(TEXTS)
-    assert reranked.note.startswith('the original order stays: the reranker "scores" gave no score')
+    assert reranked.note.startswith('the original order stays: the reranker "scores" did not score')
 
 
 def test_what_was_not_read_in_time_keeps_its_place():

@@ -48,8 +48,8 @@ function __ragmem_folders
 end
 
 complete -c ragmem -f
-complete -c ragmem -n '__ragmem_at --' -a setup -d 'Fill the memory and connect the assistants of this machine.'
-complete -c ragmem -n '__ragmem_at --' -a demo -d 'Ask example notes three questions.'
+complete -c ragmem -n '__ragmem_at --' -a setup -d 'Index your notes and connect the assistants on this machine.'
+complete -c ragmem -n '__ragmem_at --' -a demo -d 'Run three queries on example notes.'
 complete -c ragmem -n '__ragmem_at --' -a seed -d 'Index new and changed files of the configured sources.'
 complete -c ragmem -n '__ragmem_at --' -a help -d 'Read the documentation offline.'
 complete -c ragmem -n '__ragmem_at --' -a completions -d 'Print or install shell completions for bash, zsh and fish.'

@@ -268,7 +268,7 @@ class Home:
             meant = "store.url" if shared else "RAGMEM_HOME"
             raise UsageError(
                 f'there is no memory in "{place}" yet',
-                hint=f"fill it with `ragmem seed`, or point {meant} at the one you mean",
+                hint=f"run `ragmem seed`, or set {meant} to the right place",
             )
         self.prepare()
 

@@ -26,8 +26,8 @@ class Entry:
 
 GROUPS: dict[str, dict[str, Entry]] = {
     "Start": {
-        "setup": Entry("ragmem.cli.setup", "Fill the memory and connect the assistants of this machine."),
-        "demo": Entry("ragmem.cli.demo", "Ask example notes three questions."),
+        "setup": Entry("ragmem.cli.setup", "Index your notes and connect the assistants on this machine."),
+        "demo": Entry("ragmem.cli.demo", "Run three queries on example notes."),
         "seed": Entry("ragmem.cli.seed", "Index new and changed files of the configured sources."),
         "help": Entry("ragmem.cli.manual", "Read the documentation offline."),
         "completions": Entry(

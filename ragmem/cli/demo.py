@@ -45,7 +45,7 @@ def demo(
         typer.Option("--keep", metavar="DIR", help="Keep the notes and the memory in this new folder."),
     ] = None,
 ) -> int:
-    """Ask example notes three questions.
+    """Run three queries on example notes.
 
     The demo uses a temporary folder and removes it afterwards. It neither reads nor changes your own
     memories, notes and settings.

@@ -85,7 +85,7 @@ def setup(
     yes: YesOption = False,
     as_json: JsonOption = False,
 ) -> int:
-    """Fill the memory and connect the assistants of this machine.
+    """Index your notes and connect the assistants on this machine.
 
     Shows what it found and what it would do, and asks once. You can interrupt it at any point: run it again
     to continue. ASSISTANT names the ones to connect; the default is all that are on this machine.

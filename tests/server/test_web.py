@@ -117,7 +117,7 @@ def test_a_search_explains_its_scores_and_the_address_keeps_it(inside):
     panel.get_by_text("Position").wait_for()
     page.reload()
     panel.get_by_text("the volume was never resized").wait_for()
-    assert page.get_by_label("Search the memory").input_value().startswith("why did we move")
+    assert page.get_by_label("Search memories").input_value().startswith("why did we move")
     page.keyboard.press("Escape")
     panel.wait_for(state="detached")
     page.go_back()
@@ -377,11 +377,11 @@ def test_a_first_visit_has_a_tour_that_is_closed_for_good(inside):
 
 def test_an_open_result_stays_open_while_the_last_words_are_asked(inside):
     page = inside.page
-    page.get_by_label("Search the memory").fill("PostgreSQL")
+    page.get_by_label("Search memories").fill("PostgreSQL")
     page.locator(".answers:not(.waiting) .result-title").first.click()
     panel = page.get_by_role("complementary", name="Memory")
     panel.wait_for()
-    page.get_by_label("Search the memory").fill("PostgreSQL on Kubernetes")
+    page.get_by_label("Search memories").fill("PostgreSQL on Kubernetes")
     page.wait_for_url("**Kubernetes**")
     page.locator(".answers:not(.waiting)").wait_for()
     assert panel.is_visible()

@@ -1096,7 +1096,7 @@ CASES = (
         "nothing was stored yet",
         "query wal",
         2,
-        'there is no database in "~/elsewhere/data" yet',
+        'there is no memory in "~/elsewhere/data" yet',
         environ=(("RAGMEM_HOME", "elsewhere"),),
     ),
     Case(

@@ -564,7 +564,7 @@ def test_doctor_tells_of_a_model_that_is_too_large_for_a_processor(home, monkeyp
     monkeypatch.setattr(doctor_models, "detect_machine", lambda: hardware.Machine("", 2_000_000_000))
     details = [check["detail"] for check in _checks(home, "hardware")]
     assert details == [
-        "team/large-embedding takes 2.4 GB of memory; there are 2.0",
+        "team/large-embedding needs 2.4 GB of memory; there are 2.0",
         (
             "team/large-embedding has 600 million parameters; large MLX models are for Apple silicon or CUDA:"
             " a processor makes about 83 tokens a second of it"

@@ -57,7 +57,7 @@ def test_it_writes_says_what_and_then_has_nothing_to_do(project):
     assert "+## Decisions" in shown.stdout
     written = project.run("refresh", *at)
     assert (written.returncode, written.stdout) == (0, "")
-    assert "tells 2 memories of 2 proven" in written.stderr
+    assert "wrote 2 memories of 2 proven" in written.stderr
     assert "2026-05-01 " in project.file.read_text()
     quiet = project.run("refresh", *at, "--quiet")
     assert (quiet.returncode, quiet.stdout, quiet.stderr) == (0, "", "")

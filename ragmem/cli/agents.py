@@ -1,4 +1,4 @@
-"""`ragmem agents`: show agents; send signals and messages, wait for events."""
+"""`ragmem agents`: list agents, send signals and messages, wait for events."""
 
 from collections.abc import Mapping
 from dataclasses import asdict

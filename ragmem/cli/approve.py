@@ -1,4 +1,4 @@
-"""`ragmem approve`: accept or reject what waits for you before it counts."""
+"""`ragmem approve`: accept or reject proposed memories and skills."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal

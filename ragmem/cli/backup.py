@@ -1,4 +1,4 @@
-"""`ragmem backup`: write the whole home into one file and read it back."""
+"""`ragmem backup`: back up the ragmem home to one verified file."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated

@@ -1,4 +1,4 @@
-"""`ragmem completions`: show and install completions for bash, zsh and fish."""
+"""`ragmem completions`: print or install shell completions for bash, zsh and fish."""
 
 import os
 import shutil

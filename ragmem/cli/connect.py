@@ -1,4 +1,4 @@
-"""`ragmem connect`: connect an assistant's hooks to this memory."""
+"""`ragmem connect`: add ragmem's hooks and MCP server to an assistant."""
 
 from dataclasses import replace
 from enum import StrEnum

@@ -1,4 +1,4 @@
-"""`ragmem context`: print what a session should know when it begins."""
+"""`ragmem context`: print the memories that a new session or a task needs."""
 
 import re
 import time

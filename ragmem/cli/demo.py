@@ -1,4 +1,4 @@
-"""`ragmem demo`: ask example notes three questions."""
+"""`ragmem demo`: run three queries on example notes."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""`ragmem disconnect`: remove an assistant's hooks, and nothing else."""
+"""`ragmem disconnect`: remove ragmem's hooks and MCP server from an assistant."""
 
 from functools import partial
 from typing import TYPE_CHECKING, Annotated

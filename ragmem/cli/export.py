@@ -1,4 +1,4 @@
-"""`ragmem export`: write the memory out as JSON Lines."""
+"""`ragmem export`: export all memories verbatim as JSON Lines."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`ragmem forget`: remove memories: into the archive, or for good."""
+"""`ragmem forget`: archive chosen memories, or delete them permanently."""
 
 import sys
 from dataclasses import asdict

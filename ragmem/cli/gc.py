@@ -1,4 +1,4 @@
-"""`ragmem gc`: archive what says nothing of its own, or undo that."""
+"""`ragmem gc`: archive duplicates and noise, or undo a run."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict

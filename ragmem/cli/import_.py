@@ -1,4 +1,4 @@
-"""`ragmem import`: import an export, or the memory of another tool."""
+"""`ragmem import`: import an export, or the memories of another tool."""
 
 import sys
 from dataclasses import asdict

@@ -1,4 +1,4 @@
-"""`ragmem help`: read the documentation, without a network."""
+"""`ragmem help`: read the documentation offline."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`ragmem mcp`: answer an assistant over MCP, on standard input and output."""
+"""`ragmem mcp`: run the MCP server on standard input and output."""
 
 import sys
 from enum import StrEnum

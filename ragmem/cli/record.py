@@ -1,4 +1,4 @@
-"""`ragmem record`: store what a session learnt, as a record with fields."""
+"""`ragmem record`: store what a session learnt as a typed record."""
 
 import json
 from collections.abc import Sequence

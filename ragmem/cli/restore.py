@@ -1,4 +1,4 @@
-"""`ragmem restore`: restore a backup; the former memory is kept."""
+"""`ragmem restore`: restore a backup; keep the data that it replaces."""
 
 from dataclasses import replace
 from pathlib import Path

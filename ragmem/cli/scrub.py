@@ -1,4 +1,4 @@
-"""`ragmem scrub`: remove secrets, or any text, from everything that is stored."""
+"""`ragmem scrub`: remove secrets, or any other text, from all stored data."""
 
 import sys
 from typing import TYPE_CHECKING, Annotated, Any, Literal

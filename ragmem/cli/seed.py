@@ -1,4 +1,4 @@
-"""`ragmem seed`: bring the memory up to date with the sources on disk."""
+"""`ragmem seed`: index new and changed files of the configured sources."""
 
 import sys
 from dataclasses import asdict, fields
@@ -270,7 +270,7 @@ def _tell_indexed(report: Any, *, background: bool) -> None:
         if sys.stderr.isatty():
             tell(f"indexed after {report.seconds:.1f} s")
     elif report.pending and not report.note:
-        makes = "another process" if background else "`ragmem ingest --drain`, or the next seed,"
+        makes = "a background process" if background else "`ragmem ingest --drain`, or the next seed,"
         _tell_searchable(report)
         tell(f"note: {makes} makes the vectors")
 

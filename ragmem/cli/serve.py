@@ -1,4 +1,4 @@
-"""`ragmem serve`: answer over HTTP on this machine."""
+"""`ragmem serve`: run the HTTP server on this machine."""
 
 import atexit
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""`ragmem setup`: fill the memory and connect the assistants of this machine."""
+"""`ragmem setup`: index your notes and connect the assistants on this machine."""
 
 import os
 import shutil

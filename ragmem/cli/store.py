@@ -1,4 +1,4 @@
-"""`ragmem store`: show where the memory is stored, or copy it elsewhere."""
+"""`ragmem store`: show where memories are stored, or migrate to another store."""
 
 from dataclasses import asdict, replace
 from enum import StrEnum

@@ -1,4 +1,4 @@
-"""`ragmem warm`: show or stop the process that answers hooks."""
+"""`ragmem warm`: show or stop the background process that answers hooks."""
 
 import time
 from dataclasses import asdict

@@ -63,7 +63,7 @@ def test_a_unit_is_written_started_and_removed_without_a_trace(installing, tmp_p
         f"enable {autostart.UNIT}",
         f"restart {autostart.UNIT}",
     ]
-    assert "does not see RAGMEM_MODELS_BACKEND" in done.stderr
+    assert "does not inherit RAGMEM_MODELS_BACKEND" in done.stderr
     gone = installing("--uninstall")
     assert gone.returncode == 0
     assert f"--user disable --now {autostart.UNIT}" in gone.calls

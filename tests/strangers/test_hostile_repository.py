@@ -133,7 +133,7 @@ def test_a_session_that_was_held_in_a_repository_runs_no_program_of_it(hostile, 
         check=False,
     )
 
-    assert "took up 1 event" in done.stdout, done.stderr
+    assert "processed 1 event" in done.stdout, done.stderr
     assert hostile.ran == []
 
 

@@ -1,4 +1,4 @@
-"""`ragmem inspect`: inspect the memory."""
+"""`ragmem inspect`: explore memories, graph, code, settings and costs."""
 
 from typing import Annotated, Any, Literal
 

@@ -1,4 +1,4 @@
-"""`ragmem models`: show the models, choose, fetch and try them."""
+"""`ragmem models`: list, choose, download and test models."""
 
 import os
 from collections.abc import Collection

@@ -101,7 +101,7 @@ def test_files_whose_removal_was_killed_are_no_problem(database, folder, monkeyp
             (path / "records").unlink()
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(mmap_index.shutil, "rmtree", killed)
+    monkeypatch.setattr(shutil, "rmtree", killed)
     with pytest.raises(KeyboardInterrupt):
         mmap_index.Sidecar(folder, DIMENSIONS).remove()
     monkeypatch.undo()

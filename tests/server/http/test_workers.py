@@ -155,7 +155,7 @@ def test_tools_of_mcp_that_look_up_are_answered_while_questions_fill_their_lane(
         return told, waited, (await search).text, await asyncio.gather(*questions)
 
     told, waited, found, _ = client.runner.run(crowd())
-    said = ("| Cache", "3 memories", "No agents yet", "PostgreSQL: tool")
+    said = ("| Cache", "3 memories", "No agent has checked in", "PostgreSQL: tool")
     assert all(words in text for words, text in zip(said, told, strict=True))
     assert waited
     assert '"result"' in found

@@ -158,7 +158,7 @@ def test_another_token_can_take_the_place_of_a_damaged_or_known_one(here, tmp_pa
     first = here("--print-token")[1]
     code, second, complained = here("--new-token")
     assert (code, len(second.strip()) >= 43, second != first) == (0, True, True)
-    assert "started again" in complained
+    assert "restarted" in complained
     assert path.read_text() == second == here("--print-token")[1]
     path.chmod(0o644)
     assert here("--print-token")[0] == 2

@@ -533,11 +533,11 @@ def test_doctor_tells_of_full_inboxes_of_silent_agents_and_of_damage(doctor, tmp
     agents.heartbeat("lives")
     agents.close()
     ((status, detail, fix),) = doctor()
-    assert (status, detail) == ("warning", "messages for agents that are not running:  1, for silent")
+    assert (status, detail) == ("warning", "messages for agents that are not running: 1, for silent")
     assert "ragmem agents forget" in fix
     agents.acknowledge("silent", [1])
     agents.close()
-    assert doctor() == [("ok", "known: 2; waiting messages:  0", "")]
+    assert doctor() == [("ok", "known: 2; waiting messages: 0", "")]
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("DROP INDEX messages_waiting")
     ((status, detail, _),) = doctor()

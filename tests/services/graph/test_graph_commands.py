@@ -62,7 +62,7 @@ def test_an_entity_is_shown_with_dates_ids_and_neighbours(graph):
     assert [line.split()[0] for line in lines[3:5]] == ["2026-03-02", "2026-03-01"]
     assert lines[3].endswith("  **Cause:** a full queue broke it, and the outage was there.")
     assert {line.split()[0] for line in lines[7:]} == {"ledger", "outage"}
-    assert "also in gullwing: --all" in shown.stderr
+    assert "also in gullwing: use --all" in shown.stderr
 
 
 def test_a_relation_is_shown_with_the_time_for_which_it_holds(graph, open_memory):
@@ -223,7 +223,7 @@ def test_an_export_is_utf8_in_a_terminal_that_is_not(open_memory, tmp_path):
         (["graph", "--export", "json", "--out", "nowhere/x"], "nowhere"),
         (["graph", "--export", "gif"], "gif"),
         (["graph", "--all", "--project", "user"], "--project"),
-        (["entity", "queueu"], "near it: queue"),
+        (["entity", "queueu"], "similar names: queue"),
         (["entity", ""], '""'),
         (["path", "queue", "nobody"], '"nobody"'),
         (["path", "nobody", "queue"], '"nobody"'),

@@ -255,7 +255,7 @@ def test_a_merge_is_undone_by_its_key(memory, shown):
     memory.close()
 
     assert "would have" in shown("merges", "--undo", key, "--dry-run").stdout
-    assert "has its own node" in shown("merges", "--undo", key).stdout
+    assert "has an entity of its own" in shown("merges", "--undo", key).stdout
     assert shown("entity", "tide.py").stdout.startswith("tide.py")
     assert shown("merges", "--undo", key).returncode == 2
     assert shown("merges", "--redo", key).returncode == 0

@@ -604,7 +604,7 @@ DAMAGES = {
     ),
     "a line less": (
         lambda raw: b"\n".join([*raw.splitlines()[:2], raw.splitlines()[3], b""]),
-        "line 3: what",
+        "line 3: the lines before it differ",
     ),
     "a line more": (lambda raw: raw + b"{}\n", "line 5: it follows the end"),
     "an empty line": (lambda raw: raw.replace(b"\n", b"\n\n", 1), "line 2: not valid JSON"),

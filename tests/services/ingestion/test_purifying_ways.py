@@ -59,7 +59,7 @@ def test_a_text_that_is_private_as_a_whole_is_refused(inside, tmp_path):
     home = str(tmp_path / "ragmem")
     told = inside("ingest", "-", stdin="<private>all of it</private>", RAGMEM_HOME=home)
     assert told.returncode == 2
-    assert "nothing is left" in told.stderr
+    assert "empty without its private parts" in told.stderr
     told = inside("ingest", "--buffer", "--text", "<private>all</private>", RAGMEM_HOME=home)
     assert told.returncode == 2
 
@@ -74,7 +74,7 @@ def test_a_file_that_is_private_as_a_whole_is_passed_over_and_replaces_what_was_
     (notes / "own.md").write_text("<private>the key hangs behind the lighthouse</private>")
     told = inside("ingest", str(notes), RAGMEM_HOME=home)
     assert told.returncode == 0
-    assert "own.md: nothing is left" in told.stderr
+    assert "own.md: the text is empty without its private parts" in told.stderr
     assert [Path(one.uri).name for one in memory.catalog.memories.each()] == ["tide.md"]
     (notes / "tide.md").write_text("<private>The tide table of the quay is read at noon.</private>")
     assert inside("ingest", str(notes), RAGMEM_HOME=home).returncode == 0

@@ -296,7 +296,7 @@ def test_undo_leaves_what_was_stored_anew_and_its_former_text_stays_in_the_archi
     assert (undone.restored, undone.left) == (0, 1)
     assert memory.memory(first.id).text == BREAD[1]
     assert [item.text for item in memory.catalog.archive.memories(run)] == [BREAD[0]]
-    with pytest.raises(UsageError, match="another text"):
+    with pytest.raises(UsageError, match="a newer text"):
         memory.gc.restore(first.id)
     sound(memory)
 
@@ -375,7 +375,7 @@ def test_a_rule_that_there_is_not_is_refused_with_the_list_of_those_that_there_a
 def test_every_rule_that_the_pages_name_can_be_asked_for_alone():
     page = (DOCS / "lifecycle.md").read_text(encoding="utf-8")
     named = set()
-    for heading in ("## What gc does", "## What has become untrue"):
+    for heading in ("## What gc does", "## Superseded memories"):
         text = page.partition(heading)[2]
         table = text[text.index("\n|") :].partition("\n\n")[0]
         rows = [row.split("|")[1] for row in table.splitlines() if row]

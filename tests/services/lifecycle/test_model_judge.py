@@ -105,7 +105,7 @@ def test_a_model_that_fails_stops_nothing_and_is_asked_once(opened):
     memory, _ = opened(model)
     done = memory.gc.apply(memory.gc.plan())
     assert len(model.prompts) == 1
-    assert done.note == "the language model did not decide everything:  the model is down; start it"
+    assert done.note == "the language model did not decide everything: the model is down; start it"
     assert len(memory.gc.plan().comparisons) == 2
 
 

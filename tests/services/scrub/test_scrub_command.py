@@ -34,7 +34,7 @@ def test_it_shows_asks_cleans_and_proves(inside, filled, home):
     assert shown.returncode == 0
     assert "[redacted: scrubbed]" in shown.stdout
     assert "would clean 1 memory, 0 archived" in shown.stdout
-    assert f"{filled} still holds it" in shown.stderr
+    assert f"{filled} still has it" in shown.stderr
 
     refused = inside("scrub", TOKEN)
     assert refused.returncode == 2

@@ -330,9 +330,9 @@ def test_unreadable_sessions_are_told_once_and_stop_no_other(repository, opened,
         assert (tally_of(report).new, tally_of(report).failed) == (1, 0)
         assert sorted(one.reason for one in report.problems) == [
             "broken line: 1",
+            "transcript that is not in this clone: 1",
             "unreadable sessions of Factory AI Droid: 1",
             "unreadable sessions of Pi: 1",
-            "transcript that is not in this clone: 1",
         ]
         assert memory.seed().problems == []
 

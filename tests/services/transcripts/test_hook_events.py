@@ -381,7 +381,7 @@ def test_doctor_tells_of_events_that_nobody_could_read_and_of_hooks_that_failed(
 
     found = [one for one in json.loads(told.stdout)["checks"] if one["name"] == "hook events"]
     assert [(one["status"], one["detail"].partition(" since 2")[0]) for one in found] == [
-        ("warning", "a rejected event:  it is not JSON"),
+        ("warning", "a rejected event: it is not JSON"),
         ("ok", "1 waits"),
         ("warning", "hooks do not query for 5 minutes, after too many missed deadlines"),
         ("warning", f"1 hook failed partly since yesterday; the last: {failed}"),

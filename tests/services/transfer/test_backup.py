@@ -700,7 +700,7 @@ def test_the_commands_back_up_list_restore_and_undo(inside, tmp_path):
         "this would replace 2 memories by 1 memory, and there is no terminal to confirm it" in refused.stderr
     )
     checked = inside("restore", "--dry-run", made["file"])
-    assert (checked.returncode, checked.stdout) == (0, f"{made['file']}: sound, 1 memory\n")
+    assert (checked.returncode, checked.stdout) == (0, f"{made['file']}: verified, 1 memory\n")
 
     restored = inside("restore", "--yes", made["file"])
     assert (restored.returncode, restored.stdout) == (0, "restored 1 memory\n")

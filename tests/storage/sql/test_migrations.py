@@ -277,7 +277,10 @@ def test_the_file_of_another_program_is_not_filled(tmp_path, sql):
     with closing(sqlite3.connect(path)) as connection:
         connection.execute(sql)
     before = path.read_bytes()
-    with closing(Catalog.at(path.parent)) as catalog, pytest.raises(StoreDamagedError, match="not a memory"):
+    with (
+        closing(Catalog.at(path.parent)) as catalog,
+        pytest.raises(StoreDamagedError, match="not a ragmem"),
+    ):
         catalog.prepare()
     # SQLite may have switched the file to WAL, no more.
     assert objects(path) == (

@@ -63,8 +63,8 @@ MAX_TAGS = 50
 
 
 def time_values(values: Mapping[str, Any]) -> Iterator[Any]:
-    """Yield the values of the fields in TIME_KEYS, in their order; `createdAt` and `start-date` count too."""
-    plain = {key.lower().translate(_NO_MARKS): value for key, value in values.items()}
+    """Yield the values of the fields in TIME_KEYS, in their order, from lower-case keys with any marks."""
+    plain = {key.translate(_NO_MARKS): value for key, value in values.items()}
     return (plain[name] for key in TIME_KEYS if (name := key.translate(_NO_MARKS)) in plain)
 
 

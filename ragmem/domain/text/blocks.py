@@ -225,7 +225,8 @@ def _is_framed(text: str, rows: list[tuple[int, int]], at: int) -> bool:
 
 def _heading_of_equals(text: str) -> re.Pattern[str] | None:
     """Return the form of headings by equals signs: AsciiDoc's, MediaWiki's, or none in other texts."""
-    if "==" in text and _WIKI.search(text):
+    # Most texts have no such line, and this is asked for each part of a text.
+    if (text.startswith("==") or "\n==" in text) and _WIKI.search(text):
         return _WIKI_HEADING
     return _ASCIIDOC_HEADING if _ASCIIDOC.match(text) else None
 

@@ -59,16 +59,9 @@ def impact(catalog: Catalog, project: str, name: str, *, depth: int = DEPTH, mem
     """
     target = target_of(catalog, project, name)
     every = _impacted_symbols(catalog, project, target)
-    code = test_code(catalog.database, project, (one.located.path for one in every))
-    testing = {
-        one.located.symbol.qualified
-        for one in every
-        # Helpers of tests are test code as well.
-        if one.located.symbol.is_test
-        or any(one.located.symbol.line in lines for lines in code.get(one.located.path, ()))
-    }
-    plain = [one for one in every if one.located.symbol.qualified not in testing]
-    tests, helpers = _split_tests([one for one in every if one.located.symbol.qualified in testing])
+    tested = test_code(catalog.database, project, (one.located for one in every))
+    plain = [one for one in every if one.located not in tested]
+    tests, helpers = _split_tests([one for one in every if one.located in tested])
     return Impact(
         target,
         depth,

@@ -88,14 +88,14 @@ class MentionReader:
         new = [name for name in dict.fromkeys(names) if name not in self._met]
         self._met.update(new)
         symbols = self._code.symbols_called(self._project, new)
-        tests = test_code(self._database, self._project, (one.path for one in symbols))
+        tests = test_code(self._database, self._project, symbols)
         for one in symbols:
             symbol = one.symbol
             known = ProjectSymbol(
                 symbol.qualified,
                 one.path,
                 is_module=symbol.kind is SymbolKind.MODULE,
-                is_test=symbol.is_test or any(symbol.line in lines for lines in tests.get(one.path, ())),
+                is_test=one in tests,
                 is_method=symbol.kind is SymbolKind.METHOD,
             )
             self._symbols.setdefault(symbol.name, []).append(known)

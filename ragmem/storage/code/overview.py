@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ragmem.domain.code.code import EdgeKind, SymbolKind
+from ragmem.storage.code.code import SymbolPlace
 from ragmem.storage.sql.database import Database
 
 
@@ -68,19 +69,24 @@ def count_references(database: Database, project: str, qualified: Iterable[str])
     return found
 
 
-def test_code(database: Database, project: str, paths: Iterable[str]) -> dict[str, list[range]]:
-    """Return the lines of test code in those of the files that have some: all of them, or a module inside."""
-    found: dict[str, list[range]] = {}
+def test_code(database: Database, project: str, places: Iterable[SymbolPlace]) -> set[SymbolPlace]:
+    """Return the tests among some symbols, and the helpers of tests: what stands in a module of tests."""
+    places = list(places)
+    modules: dict[str, list[range]] = {}
     for path, first, last in database.select_in(
         "SELECT f.path, s.line, s.end_line FROM code_roots r JOIN code_files f ON f.root = r.n"
         " JOIN code_symbols s ON s.file = f.n"
         " WHERE r.project = ? AND s.kind = ? AND s.is_test = 1 AND f.path IN ({})",
-        dict.fromkeys(paths),
+        dict.fromkeys(one.path for one in places),
         project,
         SymbolKind.MODULE.value,
     ):
-        found.setdefault(path, []).append(range(first, last + 1))
-    return found
+        modules.setdefault(path, []).append(range(first, last + 1))
+    return {
+        one
+        for one in places
+        if one.symbol.is_test or any(one.symbol.line in lines for lines in modules.get(one.path, ()))
+    }
 
 
 def names(database: Database, project: str) -> list[str]:

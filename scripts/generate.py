@@ -1,5 +1,7 @@
 """Write completions/, the help, the plug-ins and the pages made from the code; or `--check` them."""
 
+import hashlib
+import re
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -20,6 +22,17 @@ from generating.tree import read_tree
 from generating.zsh import zsh_completion
 
 ROOT = Path(__file__).resolve().parents[1]
+SECRETS = "ragmem/domain/secrets/__init__.py"
+
+
+def _secret_rules(_: object) -> str:
+    """Return the package of the rules for secrets with the hash of its modules."""
+    hashed = hashlib.sha256()
+    for path in sorted((ROOT / SECRETS).parent.iterdir()):
+        if path.suffix in {".py", ".txt"} and path.name != "__init__.py":
+            hashed.update(path.read_bytes())
+    return re.sub(r'(?<=^RULES = ").*(?="$)', hashed.hexdigest()[:16], _on_disk(SECRETS), flags=re.MULTILINE)
+
 
 WRITERS = {
     "completions/ragmem.bash": bash_completion,
@@ -35,6 +48,7 @@ WRITERS = {
     "docs/images/score-over-weights.svg": weights_picture,
     "docs/images/ageing.svg": ageing_picture,
     "docs/configuration.md": configuration_page,
+    SECRETS: _secret_rules,
     **{name: lambda _, text=text: text for name, text in plugin_files().items()},
 }
 

@@ -125,7 +125,10 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """A stored draft. `text` is verbatim; `summary` is set if the tier is summarize."""
+    """A stored draft. `text` is verbatim; `summary` is set if the tier is summarize.
+
+    `clean_hash` is `Redactor.clean_hash` of the indexed text when it was stored; 0: not known.
+    """
 
     id: str
     source: str
@@ -146,6 +149,7 @@ class Memory:
     tags: tuple[str, ...] = ()
     metadata: Mapping[str, str] = field(default_factory=dict)
     recalls: int = 0
+    clean_hash: int = field(default=0, compare=False)
 
     @property
     def indexed_text(self) -> str:

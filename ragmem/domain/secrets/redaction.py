@@ -8,6 +8,7 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import Any
 
+from ragmem.domain.secrets import RULES
 from ragmem.domain.secrets.marks import mark
 from ragmem.domain.secrets.values import Secret
 from ragmem.errors import UsageError
@@ -46,6 +47,21 @@ class Redactor:
     def find(self, text: str) -> list[Secret]:
         """Return the secrets of a text in order, without overlaps. See `find_secrets`."""
         return find_secrets(text, self)
+
+    def clean_hash(self, text: str) -> int:
+        """Return a hash, of 64 bits, of these rules and a text without secrets; 0 if the text has one."""
+        return 0 if self.find(text) else self._hash(text)
+
+    def is_clean(self, text: str, clean_hash: int) -> bool:
+        """Tell by the clean hash of a stored text that it has no secret; it is not searched."""
+        return clean_hash != 0 and clean_hash == self._hash(text)
+
+    def _hash(self, text: str) -> int:
+        rules = hashlib.blake2b(f"{RULES} {self.allow} {self.extra}".encode("utf-8", "surrogatepass"))
+        hashed = hashlib.blake2b(
+            text.encode("utf-8", "surrogatepass"), digest_size=8, key=rules.digest()
+        ).digest()
+        return int.from_bytes(hashed, signed=True)
 
     def redact(self, text: str) -> tuple[str, int]:
         """Return the text with each secret replaced by `[redacted: kind]`, and the number of replacements.

@@ -212,7 +212,7 @@ class Excerpt:
 
     @cached_property
     def _secrets(self) -> SecretSearch:
-        return secret_search(self.text, self._redactor)
+        return secret_search(self.text, self._redactor, self.memory.clean_hash)
 
     def _is_heading(self, number: int, title: str) -> bool:
         """Tell whether a part is this heading."""

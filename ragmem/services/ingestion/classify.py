@@ -76,6 +76,7 @@ def classify_draft(
     signal = _signal(text, rule=rule, protected=protected, source=draft.source, verdict=verdict)
     is_classic = rule == "classic"
     summary = summarize(draft.text) if is_classic and signal.tier is Tier.SUMMARIZE else ""
+    summary = summary if len(summary) < len(draft.text) else ""
     memory = Memory(
         id=draft.id or memory_id(draft.source, draft.scope, draft.uri),
         source=draft.source,
@@ -92,9 +93,10 @@ def classify_draft(
         tier=signal.tier,
         state=State.BUFFERED if signal.tier is Tier.DISCARD else State.PENDING,
         protected=protected,
-        summary=summary if len(summary) < len(draft.text) else "",
+        summary=summary,
         tags=draft.tags,
         metadata=dict(draft.metadata),
+        clean_hash=redactor.clean_hash(summary or draft.text),
     )
     return ClassifiedMemory(
         memory,

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from ragmem.domain.model import Match
+from ragmem.domain.model import Match, Memory
 from ragmem.domain.retrieval.sentences import Sentence, Span, rank_sentences, sentences_of, without_fields
 from ragmem.domain.secrets.redaction import Redactor, Secret, cover
 from ragmem.domain.sessions.transcript import ANSWER_LABEL, QUESTION_LABEL, RESULT_HEADING
@@ -55,16 +55,22 @@ _WORD = lazy(r"\w+")
 
 
 class SecretSearch:
-    """A search for secrets in a text, near to what is shown of it; each part of the text is searched once."""
+    """A search for secrets in a text, near to what is shown of it; each part of the text is searched once.
 
-    def __init__(self, text: str, redactor: Redactor) -> None:
+    A text with a valid clean hash is not searched.
+    """
+
+    def __init__(self, text: str, redactor: Redactor, clean_hash: int = 0) -> None:
         self._text = text
         self._redactor = redactor
+        self._is_clean = redactor.is_clean(text, clean_hash)
         self._windows: dict[Span, list[Secret]] = {}
-        self._as_a_whole = len(text) <= WHOLE or _reaches_far(text)
+        self._as_a_whole = not self._is_clean and (len(text) <= WHOLE or _reaches_far(text))
 
     def near(self, spans: Sequence[Span]) -> list[Secret]:
         """Return the secrets in some parts, in order, also those that begin or end outside of them."""
+        if self._is_clean:
+            return []
         size = len(self._text)
         found: list[Secret] = []
         for first, last in [(0, size)] if self._as_a_whole else _windows_around(spans, size):
@@ -94,9 +100,9 @@ def _reaches_far(text: str) -> bool:
     return marked and FAR_REACHING.search(text) is not None
 
 
-def find_secrets_near(text: str, spans: Sequence[Span], redactor: Redactor) -> list[Secret]:
-    """Return the secrets in some parts of a text, in order, also those that begin or end outside of them."""
-    return secret_search(text, redactor).near(spans)
+def find_secrets_near(memory: Memory, spans: Sequence[Span], redactor: Redactor) -> list[Secret]:
+    """Return the secrets in parts of an indexed text, in order; some begin or end outside of the parts."""
+    return secret_search(memory.indexed_text, redactor, memory.clean_hash).near(spans)
 
 
 # An answer shows both the excerpt of a match and its chunk, which is near.
@@ -127,7 +133,7 @@ def excerpt(match: Match, question: str, *, most: int = FIRST, redactor: Redacto
     )
     if not chosen:
         return ""
-    secrets = find_secrets_near(text, [*chosen, (match.chunk.start, match.chunk.end)], redactor)
+    secrets = find_secrets_near(match.memory, [*chosen, (match.chunk.start, match.chunk.end)], redactor)
     shown, last = "", -1
     for (start, end), room in sorted(chosen.items()):
         said = cover(text, secrets, start, end)

@@ -145,7 +145,7 @@ def _told_in(memory: Memory, event: Event, *, counts: bool, redactor: Redactor) 
         said = text[one.start : one.end]
         if _UNREAL.search(said) or not _tells(said, title | _stems(one.heading), event.words):
             continue
-        shown = _shown(text, one, redactor)
+        shown = _shown(memory, one, redactor)
         for start, end, source in _times(said, one, memory, counts=counts):
             yield Occurrence(memory, start, end, source, shown)
 
@@ -203,9 +203,9 @@ def _times(
         yield moment, moment + SHORTEST, DatedBy.MEMORY
 
 
-def _shown(text: str, one: Sentence, redactor: Redactor) -> str:
-    secrets = find_secrets_near(text, [(one.start, one.end)], redactor)
-    line = " ".join(cover(text, secrets, one.start, one.end).split())
+def _shown(memory: Memory, one: Sentence, redactor: Redactor) -> str:
+    secrets = find_secrets_near(memory, [(one.start, one.end)], redactor)
+    line = " ".join(cover(memory.indexed_text, secrets, one.start, one.end).split())
     return line if len(line) <= LONGEST else f"{line[: LONGEST - 1].rstrip()}\u2026"
 
 

@@ -95,7 +95,9 @@ def best_chunk_text(match: Match, redactor: Redactor) -> str:
     """Return the text of the best chunk without secrets, including those that extend beyond it."""
     whole, start, end = match.memory.indexed_text, match.chunk.start, match.chunk.end
     # What is stored with its secrets is searched as a whole: a heading far above may name a column of them.
-    found = redactor.find(whole) if redactor.stored else find_secrets_near(whole, [(start, end)], redactor)
+    found = (
+        redactor.find(whole) if redactor.stored else find_secrets_near(match.memory, [(start, end)], redactor)
+    )
     return cover(whole, found, start, end)
 
 

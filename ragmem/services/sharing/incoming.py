@@ -227,6 +227,7 @@ def make_item(key: str, record: SharedMemory, verdict: str, rules: Rules) -> Ite
         state=State.PENDING,
         tags=record.tags,
         metadata=metadata,
+        clean_hash=rules.redactor.clean_hash(record.text),
     )
     chunks = chunks_of(memory, rules.sizes, redactor=rules.redactor)
     return memory, chunks, words_of(memory, chunks)

@@ -239,10 +239,11 @@ class _Writer:
 
     def _sanitize(self, memory: Memory, chunks: tuple[Chunk, ...]) -> Item:
         """Return a sanitized memory of the export; its text is cut again if it changed."""
-        clean = sanitize_memory(memory, redactor=self._catalog.redactor)
-        if clean is memory:
-            return memory, chunks
-        return clean, chunks_of(clean, self._sizes, redactor=self._catalog.redactor) if chunks else ()
+        redactor = self._catalog.redactor
+        clean = sanitize_memory(memory, redactor=redactor)
+        if clean is not memory and chunks:
+            chunks = chunks_of(clean, self._sizes, redactor=redactor)
+        return replace(clean, clean_hash=redactor.clean_hash(clean.indexed_text)), chunks
 
     def _is_about_other_text(self, one: LifeContent) -> bool:
         return isinstance(one, Supersession) and not self._kept_ids.isdisjoint((one.older, one.newer))

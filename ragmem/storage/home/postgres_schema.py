@@ -116,6 +116,7 @@ CATALOG = Schema(
         Migration(17, "moments of merges", _statements(schema.MOMENTS_OF_MERGES), reads_without=True),
         Migration(18, "headings as places", (), place_headings, reads_without=True),
         Migration(19, "types as letters", (), shorten_types, reads_without=True),
+        Migration(20, "clean hashes", _with_columns(schema.CLEAN_HASHES)),
     ),
 )
 """The catalog in PostgreSQL; the table `migrations` has its version."""

@@ -315,6 +315,10 @@ MOMENTS_OF_MERGES = """
 UPDATE entity_names SET made_at = 0 WHERE rule = '' AND node IS NULL AND spelling IS NULL;
 """
 
+CLEAN_HASHES = """
+ALTER TABLE memories ADD COLUMN clean_hash INTEGER NOT NULL DEFAULT 0;  -- Redactor.clean_hash; 0: not known
+"""
+
 # By place, where a memory's chunks are read; nothing refers to their numbers.
 CHUNKS_BY_PLACE = """
 CREATE TABLE chunks_anew (
@@ -699,6 +703,7 @@ CATALOG = Schema(
         Migration(
             19, "types as letters", statements_of(NAMES_OF_ALL_PROJECTS), shorten_types, reads_without=True
         ),
+        Migration(20, "clean hashes", statements_of(CLEAN_HASHES)),
     ),
     stamped=_read_version,
     stamp=_write_version,

@@ -244,6 +244,8 @@ def archive_entry_from(row: Sequence[Any]) -> ArchiveEntry:
     """Return the entry of a row in the order of COLUMNS."""
     run, _, rule, reason, successor, at, text = row
     value = orjson.loads(text)
+    # Entries of former releases have no clean hash.
+    value.setdefault("clean_hash", 0)
     memory = memory_from(tuple(value[column] for column in MEMORY_COLUMNS))
     return ArchiveEntry(run, rule, from_stamp(at), memory, reason, successor)
 

@@ -89,7 +89,8 @@ def read_damaged(path: Path) -> Salvage:
             ) from error
         known = _ids(connection)
         whole = True
-        columns = ", ".join(MEMORY_COLUMNS)
+        # A database of a former release has no clean hash, and that of a damaged one is worth nothing.
+        columns = ", ".join("0" if column == "clean_hash" else column for column in MEMORY_COLUMNS)
         for row in _by_number(connection, "memories", columns):
             memory = _memory(row) if row is not None else None
             if memory is not None:

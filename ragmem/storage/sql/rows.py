@@ -26,7 +26,7 @@ RESTORE = "restore a backup: `ragmem doctor` names the newest; --repair saves re
 MEMORY_COLUMNS = (
     "id", "source", "uri", "project", "spec", "title", "text", "summary", "kind", "category", "tier",
     "state", "protected", "tags", "metadata", "content_hash", "recalls", "event_at", "created_at",
-    "updated_at",
+    "updated_at", "clean_hash",
 )  # fmt: skip
 OUTLINE_COLUMNS = ("id", "source", "project", "spec", "kind", "category", "state", "tags", "event_at")
 SELECT_OUTLINE = ", ".join(f"m.{column}" for column in OUTLINE_COLUMNS)
@@ -92,6 +92,7 @@ def memory_values(memory: Memory) -> tuple[Any, ...]:
         to_stamp(memory.event_time),
         to_stamp(memory.created_at),
         to_stamp(memory.updated_at),
+        memory.clean_hash,
     )
 
 
@@ -135,7 +136,7 @@ def _memory(row: Sequence[Any]) -> Memory:
     # A hundred thousand of them are read at once: what most have is not parsed, nor looked up by name.
     (
         identifier, source, uri, project, spec, title, text, summary, kind, category, tier, state, protected,
-        tags, metadata, content_hash, recalls, event_at, created_at, updated_at,
+        tags, metadata, content_hash, recalls, event_at, created_at, updated_at, clean_hash,
     ) = row  # fmt: skip
     created = from_stamp(created_at)
     return Memory(
@@ -158,6 +159,7 @@ def _memory(row: Sequence[Any]) -> Memory:
         () if tags == "[]" else tuple(orjson.loads(tags)),
         {} if metadata == "{}" else orjson.loads(metadata),
         recalls,
+        clean_hash,
     )
 
 

@@ -1,10 +1,12 @@
 """An excerpt holds the sentences that answer the question: whole, within a budget, without secrets."""
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 
+from ragmem.config.settings import ChunkingSettings
 from ragmem.domain.model import Draft
 from ragmem.domain.secrets.redaction import DEFAULT, Redactor
 from ragmem.mcp.dispatch import call
@@ -258,17 +260,52 @@ def test_secrets_are_searched_around_the_parts_that_are_shown_and_only_once():
     keys = [f"ghp_{letter}1B2c3D4" + "a1B2c3D4" * 4 for letter in "ab"]
     text = f"The token is {keys[0]}.\n{'Nothing here. ' * 3_000}\nNow it is {keys[1]}, for good."
     spans = [(text.index(key), text.index(key) + 9) for key in keys]
+    note = replace(stored("Nothing yet."), text=text)
 
-    found = find_secrets_near(text, spans, CountingRedactor())
+    found = find_secrets_near(note, spans, CountingRedactor())
 
     assert [text[one.start : one.end] for one in found] == keys
     assert len(lengths) == 2
     assert sum(lengths) < len(text) / 3
-    assert find_secrets_near(text, spans[1:], CountingRedactor()) == found[1:]
+    assert find_secrets_near(note, spans[1:], CountingRedactor()) == found[1:]
     assert len(lengths) == 2
     # A part between them was not searched yet.
-    assert find_secrets_near(text, [(20_000, 20_010)], CountingRedactor()) == []
+    assert find_secrets_near(note, [(20_000, 20_010)], CountingRedactor()) == []
     assert len(lengths) == 3
+
+
+def stored(text, redactor=DEFAULT):
+    """Return the memory of a note as ingestion makes it."""
+    draft = Draft("memory", "/notes/ferry.md", text)
+    return classify_draft(draft, now=NOW, sizes=ChunkingSettings(), redactor=redactor).memory
+
+
+def test_a_text_that_was_stored_without_secrets_is_not_searched_again():
+    lengths.clear()
+    assert find_secrets_near(stored(NOTE), [(0, 90)], CountingRedactor()) == []
+    assert not lengths
+    assert find_secrets_near(replace(stored(NOTE), clean_hash=0), [(0, 90)], CountingRedactor()) == []
+    assert lengths
+
+
+@pytest.mark.parametrize("allow", [(), ("Svelte",)])
+def test_other_rules_than_those_of_the_writer_are_applied(allow):
+    note = stored(NOTE, Redactor(allow=allow))
+    (found,) = find_secrets_near(note, [(0, len(NOTE))], Redactor(extra=("Ad(yen)",)))
+    assert NOTE[found.start : found.end] == "yen"
+    allowed = stored("The password is hunter22xyz", Redactor(allow=("hunter22xyz",)))
+    assert "hunter22xyz" in allowed.text
+    assert find_secrets_near(allowed, [(0, 27)], DEFAULT)
+
+
+def test_a_secret_that_another_program_writes_to_the_database_is_not_shown(memory, best):
+    best(NOTE, "what is the booking page built from")
+    token = "ghp_" + "a1B2c3D4" * 4 + "a1B2"
+    with memory.catalog.database.write() as connection:
+        connection.execute("UPDATE memories SET text = replace(text, 'Svelte', ?)", (token,))
+    said = call(memory, "search", {"query": "what is the booking page built from", "project": "*"}).text
+    assert "booking page" in said
+    assert token not in said
 
 
 def test_every_way_to_ask_gives_the_same_sentence(memory, best, inside, tmp_path):

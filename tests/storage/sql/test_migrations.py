@@ -51,6 +51,7 @@ RELEASED = {
     ("catalog", 17): "b73b60b1149b25ca421f150b35464c68",
     ("catalog", 18): "fb820476cba54c8080d50dcf09381967",
     ("catalog", 19): "fa7b419a11aff7dbf2e068a806928e5d",
+    ("catalog", 20): "079da4b0e7b6dbf68b40dd14b9640162",
     ("store", 1): "ade557b679f4adaaa558839752113711",
     ("store", 3): "bb0831eaae3e2fa40ee65f147eef24a2",
     ("store", 2): "2d5e2f1028b96ac889e45fdcb5a3aa7b",
@@ -90,6 +91,7 @@ RELEASED_FOR_POSTGRESQL = {
     17: "b73b60b1149b25ca421f150b35464c68",
     18: "20878124e58fa257628867e595f2e6b9",
     19: "5972425d787e2078243b1c2c6903575a",
+    20: "753a7c96251eed74d6c91ff4e5a9f8e5",
 }
 """The same for the catalog of PostgreSQL, whose statements are derived from those of SQLite."""
 

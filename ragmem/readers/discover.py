@@ -5,7 +5,8 @@ import os
 import re
 import stat
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from fnmatch import translate
 from itertools import islice, takewhile
@@ -121,21 +122,30 @@ def base_of(glob: str, spec: SourceSpec, *, home: Path) -> Path | None:
     return None if _in_repository(glob) else _split(glob, spec.base, home)[0]
 
 
-def is_named(path: Path, spec: SourceSpec, *, home: Path, repositories: Sequence[Path] = ()) -> bool:
-    """Tell whether a source's globs match a path, without looking for it; exclusions are ignored.
+def is_any_named(
+    paths: Iterable[Path], spec: SourceSpec, *, home: Path, repositories: Sequence[Path] = ()
+) -> bool:
+    """Tell whether a source's globs match one of some paths, without looking for it; exclusions are ignored.
 
-    A folder above it with a `.git` counts as a repository, besides those that are given.
+    A folder above a path with a `.git` counts as a repository, besides those that are given.
     """
+    by_folder = defaultdict[Path, list[str]](list)
+    for path in paths:
+        by_folder[path.parent].append(path.name)
+    above = set(by_folder).union(*(folder.parents for folder in by_folder))
+    roots = [one for one in above if one in repositories or os.path.lexists(one / GIT)]
     for glob in spec.globs:
         if inner := _in_repository(glob):
-            parts = Path(inner).parts
-            bases = [one for one in path.parents if one in repositories or os.path.lexists(one / GIT)]
+            parts, bases = Path(inner).parts, roots
         else:
             base, parts = _split(glob, spec.base, home)
-            bases = [base]
+            bases = [base] if base in above else []
         for base in bases:
-            if path.is_relative_to(base) and _accepts(parts, path.relative_to(base).parts):
-                return True
+            for folder, names in by_folder.items():
+                if folder.is_relative_to(base):
+                    inside = folder.relative_to(base).parts
+                    if any(_accepts(parts, (*inside, name)) for name in names):
+                        return True
     return False
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from ragmem.config.settings import Settings, SourceSpec
 from ragmem.frozen import dataclass
-from ragmem.readers.discover import base_of, is_named
+from ragmem.readers.discover import base_of, is_any_named
 from ragmem.readers.files import size_of
 from ragmem.services.ingestion.drafts import find_in_folder, readable_files
 
@@ -53,7 +53,7 @@ def _survey(folder: Path, *, settings: Settings, home: Path) -> FolderSurvey:
         name
         for name, spec in settings.sources.items()
         if any(base.is_relative_to(place) and base.is_dir() for base in _bases(spec, home))
-        or any(is_named(file, spec, home=home) for file in files)
+        or is_any_named(files, spec, home=home)
     )
     return FolderSurvey(folder, len(files), sum(map(size_of, files)), discovery.cut, sources)
 

@@ -15,7 +15,7 @@ from ragmem.domain.secrets.redaction import Redactor
 from ragmem.errors import SourceError
 from ragmem.readers.commit_dates import CommitDates
 from ragmem.readers.dates import Changed
-from ragmem.readers.discover import FOLDER, Discovery, discover, is_named
+from ragmem.readers.discover import FOLDER, Discovery, discover, is_any_named
 from ragmem.readers.exclusions import Exclusions
 from ragmem.readers.failures import failure
 from ragmem.readers.fields import as_tags
@@ -108,7 +108,7 @@ def find_files(
     others = [one for one in settings.enabled_sources() if one.name != spec.name]
 
     def is_left_out(path: Path) -> bool:
-        if any(is_named(path, one, home=home, repositories=finder.of(one)) for one in others):
+        if any(is_any_named([path], one, home=home, repositories=finder.of(one)) for one in others):
             return True
         roots = [root for root in finder.of(spec) if path.is_relative_to(root)] or [path.parent]
         lists = [(root, (*settings.exclude, *spec.exclude)) for root in roots]

@@ -32,6 +32,7 @@ ALWAYS = [
     "specs",
     "handoffs",
     "specstory",
+    "aider",
     "entire",
 ]
 

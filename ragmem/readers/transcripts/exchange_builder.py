@@ -173,6 +173,11 @@ class ExchangeBuilder:
         if text not in summaries:
             summaries.append(text)
 
+    def begin_session(self, session: str) -> None:
+        """Close the open exchange, and begin a further session of the same document."""
+        self._close()
+        self.session, self.number, self._before = session, 0, ""
+
     def has_closed(self, key: str) -> bool:
         """Tell whether the question with this key belongs to a closed exchange."""
         name = digest(key, length=_KEY_LENGTH)

@@ -6,9 +6,13 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from ragmem.frozen import dataclass
+from ragmem.readers.files import ReadError, Reason
 
 SQLITE = b"SQLite format 3\0"
 """The beginning of a database, which holds many sessions."""
+
+MAX_DOCUMENT = 64 << 20
+"""Maximum bytes of a document, which must fit in memory."""
 
 REACH = 2000
 """Bytes of a truncated line that hold the names of a record, before its text."""
@@ -23,6 +27,29 @@ class RecordReader(Protocol):
 
     def take(self, record: Mapping[str, Any]) -> None:
         """Take the next record of a transcript."""
+
+
+class TextReader(Protocol):
+    """Reads a document of text into an `ExchangeBuilder`."""
+
+    def take_text(self, text: str, /) -> Iterator[None]:
+        """Read the messages one by one; yield after each."""
+
+
+def read_document(path: Path) -> bytes:
+    """Return the content of a document; raises ReadError above MAX_DOCUMENT bytes, and OSError."""
+    if path.stat().st_size > MAX_DOCUMENT:
+        raise ReadError(path, Reason.HUGE, f"a session of more than {MAX_DOCUMENT >> 20} MB cannot be read")
+    return path.read_bytes()
+
+
+def read_text_document(reader: TextReader, path: Path) -> Iterator[None]:
+    """Let a reader take a file of text with line ends of any system; yield after each message.
+
+    Raises what `read_document` does.
+    """
+    text = read_document(path)[: MAX_DOCUMENT + 1].decode("utf-8-sig", "replace")
+    return reader.take_text(text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", ""))
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,15 +8,11 @@ from typing import Any
 
 import orjson
 
-from ragmem.readers.files import ReadError, Reason
 from ragmem.readers.transcripts.cleanup import user_text
 from ragmem.readers.transcripts.exchange_builder import ExchangeBuilder
-from ragmem.readers.transcripts.format import Format, RecordReader
+from ragmem.readers.transcripts.format import Format, RecordReader, read_document
 from ragmem.readers.transcripts.records import parse, texts_of, word
 from ragmem.readers.transcripts.tools import call_of
-
-MAX_DOCUMENT = 64 << 20
-"""Maximum bytes of a document, which must fit in memory, unlike lines."""
 
 LEFT_OUT = frozenset("info error warning message_update session_metadata system about".split())
 _REPLIES = frozenset("gemini model assistant".split())
@@ -133,12 +129,8 @@ def _document_in(path: Path) -> Mapping[str, Any] | None:
 
     Raises ReadError for one that is too large.
     """
-    if path.stat().st_size > MAX_DOCUMENT:
-        raise ReadError(
-            path, Reason.HUGE, f"a document of more than {MAX_DOCUMENT >> 20} MB cannot be read in parts"
-        )
     try:
-        document = parse(path.read_bytes())
+        document = parse(read_document(path))
     except orjson.JSONDecodeError:
         return None
     return document if isinstance(document, dict) else None

@@ -9,10 +9,9 @@ from typing import Any
 
 import orjson
 
-from ragmem.readers.files import ReadError, Reason
 from ragmem.readers.transcripts.cleanup import summary_text, user_text
 from ragmem.readers.transcripts.exchange_builder import MAX_NAME, ExchangeBuilder
-from ragmem.readers.transcripts.format import Format, RecordReader, SessionRead
+from ragmem.readers.transcripts.format import Format, RecordReader, SessionRead, read_document
 from ragmem.readers.transcripts.records import mapping, parse, word
 from ragmem.readers.transcripts.tools import call_of
 
@@ -20,9 +19,6 @@ LEFT_OUT = frozenset(
     "reasoning step-start step-finish patch snapshot file agent subtask retry compaction".split()
 )
 """Types of parts without words or work, or with copies of them."""
-
-MAX_DOCUMENT = 64 << 20
-"""Maximum bytes of an export, which must fit in memory."""
 
 _EXPORT = re.compile(rb'\s*\{\s*"info"\s*:\s*\{\s*"id"\s*:\s*"ses_')
 _OWN = "msg_"
@@ -181,10 +177,8 @@ def _is_export(head: bytes) -> bool:
 
 
 def _read_document(reader: OpenCode, path: Path) -> Iterator[None] | None:
-    if path.stat().st_size > MAX_DOCUMENT:
-        raise ReadError(path, Reason.HUGE, f"a session of more than {MAX_DOCUMENT >> 20} MB cannot be read")
     try:
-        document = parse(path.read_bytes())
+        document = parse(read_document(path))
     except orjson.JSONDecodeError:
         return None
     return reader.take_document(mapping(document))

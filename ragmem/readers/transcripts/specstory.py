@@ -19,17 +19,13 @@ from ragmem.assistants import load_assistants
 from ragmem.domain.sessions.transcript import Act, ActType
 from ragmem.frozen import dataclass
 from ragmem.readers.dates import parse_time
-from ragmem.readers.files import ReadError, Reason
 from ragmem.readers.transcripts.cleanup import INTERRUPTED, summary_text, user_text
 from ragmem.readers.transcripts.exchange_builder import MAX_NAME, ExchangeBuilder
-from ragmem.readers.transcripts.format import Format, RecordReader
+from ragmem.readers.transcripts.format import Format, RecordReader, read_text_document
 from ragmem.readers.transcripts.tools import NOTHING, Call, call_of
 
 NAME = "specstory"
 FOLDER = ".specstory"
-
-MAX_DOCUMENT = 64 << 20
-"""Maximum bytes of a file, which must fit in memory."""
 
 _HEAD = 400
 """Bytes at the beginning in which SpecStory names itself."""
@@ -482,13 +478,6 @@ def root_of(path: Path) -> Path | None:
     return next((one.parent for one in path.parents if one.name == FOLDER), None)
 
 
-def _read_document(reader: SpecStory, path: Path) -> Iterator[None]:
-    if path.stat().st_size > MAX_DOCUMENT:
-        raise ReadError(path, Reason.HUGE, f"a session of more than {MAX_DOCUMENT >> 20} MB cannot be read")
-    text = path.read_bytes()[: MAX_DOCUMENT + 1].decode("utf-8-sig", "replace")
-    return reader.take_text(text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", ""))
-
-
 def session_of(path: Path) -> str:
     """Return the id of the session in a file of SpecStory; empty for another file, or where it has none."""
     if FOLDER not in path.parts:
@@ -515,4 +504,4 @@ def _is_record(_record: dict[str, Any]) -> bool:
     return False
 
 
-FORMAT = Format(SpecStory, _is_record, is_document=is_document, read_document=_read_document)
+FORMAT = Format(SpecStory, _is_record, is_document=is_document, read_document=read_text_document)

@@ -10,7 +10,7 @@ from ragmem.config.settings import REPOSITORY, Settings, SourceSpec
 from ragmem.readers.files import show
 from ragmem.readers.git import normalize_remote, output_of, remote_of
 from ragmem.readers.roots import GIT
-from ragmem.readers.transcripts.specstory import FOLDER, root_of
+from ragmem.readers.transcripts import aider, specstory
 from ragmem.services.seeding.report import Problem
 
 TIMEOUT = 20.0
@@ -39,7 +39,7 @@ class Trust:
         return self._known[root]
 
     def untrusted_files(self, spec: SourceSpec, paths: Iterable[Path]) -> dict[Path, list[Path]]:
-        """Return folder -> its files of SpecStory that came with a repository that is not trusted.
+        """Return folder -> its session files that came with a repository that is not trusted.
 
         A file that git does not track was written here.
         """
@@ -48,7 +48,7 @@ class Trust:
             return found
         written_here: dict[Path, frozenset[str] | None] = {}
         for path in paths:
-            root = root_of(path)
+            root = specstory.root_of(path) or aider.root_of(path)
             if root is None or not any((folder / GIT).exists() for folder in (root, *root.parents)):
                 continue
             if root not in written_here:
@@ -86,6 +86,7 @@ def _has_own_commit(root: Path) -> bool:
 
 
 def _untracked_files(root: Path) -> frozenset[str] | None:
-    """Return the paths of SpecStory's files that git does not track; None where it does not answer."""
-    answer = output_of(root, "ls-files", "--others", "-z", "--", FOLDER, timeout=TIMEOUT)
+    """Return the paths of session files that git does not track; None where it does not answer."""
+    places = specstory.FOLDER, aider.HISTORY
+    answer = output_of(root, "ls-files", "--others", "-z", "--", *places, timeout=TIMEOUT)
     return None if answer is None else frozenset(os.fsdecode(answer).split("\0"))

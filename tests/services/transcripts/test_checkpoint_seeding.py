@@ -390,6 +390,18 @@ We decided to bound the harbour queue at 64 entries, because the unbounded one e
 """
 
 
+AIDER = """
+# aider chat started at 2026-03-04 05:06:07
+
+#### Why does the queue grow?
+
+It has no bound, so the harbour queue is bounded at 64 entries now.
+
+> Applied edit to pkg/queue.go
+> Commit 8145bab fix: Bound the queue
+"""
+
+
 def test_the_sessions_of_specstory_become_exchanges_of_their_project(repository, opened):
     history = repository.folder / ".specstory" / "history"
     history.mkdir(parents=True)
@@ -419,6 +431,22 @@ def test_specstory_is_passed_over_where_the_own_transcript_is_read(repository, h
         assert tally_of(memory.seed(), "specstory").new == 0
         assert len(memories(memory)) == 1
         assert not memory.seed(dry_run=True).would_change
+
+
+def test_the_history_of_aider_is_read_unless_it_came_with_a_clone(home, repository, stranger, opened):
+    (repository.folder / ".aider.chat.history.md").write_text(AIDER)
+    (stranger.folder / ".aider.chat.history.md").write_text(AIDER)
+    stranger.git("add", "-Af")
+    stranger.code("Keep the history")
+    folder = home / "repos" / "clone"
+    stranger.git("clone", "-q", str(stranger.folder), str(folder))
+    with opened() as memory:
+        report = memory.seed(sources=["aider"])
+        assert [(one.place, one.level) for one in report.problems] == [(str(folder), "warning")]
+        (only,) = memories(memory)
+        assert (only.metadata["assistant"], only.title) == ("aider", "fix: Bound the queue")
+        assert memory.catalog.projects.names()[only.scope.project] == "tide"
+        assert not memory.seed(sources=["aider"], dry_run=True).would_change
 
 
 @pytest.fixture

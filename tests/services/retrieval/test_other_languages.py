@@ -175,7 +175,7 @@ def test_a_home_of_a_release_that_knew_english_alone_learns_the_others(tmp_path,
             assert first(before, "how many approvals does a schema change need") != "review"
         terms._terms_of_field.cache_clear()
     with closing(sqlite3.connect(tmp_path / "ragmem" / "data" / "memory.db")) as connection, connection:
-        connection.executescript(NAMES_OF_11 + ROWS_OF_5)
+        connection.executescript(NAMES_OF_11 + ROWS_OF_5 + "ALTER TABLE memories DROP COLUMN clean_hash;")
         connection.execute("DELETE FROM migrations WHERE component = 'catalog' AND version >= 12")
         connection.execute("DELETE FROM migrations WHERE component = 'store' AND version >= 6")
         connection.execute("PRAGMA user_version = 11")

@@ -23,8 +23,8 @@ LIST_TIMEOUT = 60.0
 """Seconds for git to list files; it takes one second for 100,000."""
 
 FOREIGN = frozenset(
-    ".eggs .nox .tox .venv .yarn __pycache__ _vendor bower_components dist jspm_packages node_modules"
-    " site-packages third_party vendor venv virtualenv".split()
+    ".build .eggs .gradle .nox .tox .venv .yarn Carthage Pods __pycache__ _vendor bower_components dist"
+    " jspm_packages node_modules site-packages third_party vendor venv virtualenv".split()
 )
 """Folders of third-party or generated code."""
 

@@ -151,6 +151,20 @@ def packages(_files: Sequence[ParsedFile], names: Names) -> Resolve:
     return resolve
 
 
+def php(files: Sequence[ParsedFile], names: Names) -> Resolve:
+    """Resolve namespaces, and what `require` loads: beside the file, or by a unique path suffix."""
+    named, tails = packages(files, names), _tails(files)
+
+    def resolve(file: ParsedFile, module: str, within: str) -> Resolution | None:
+        if not module.startswith("./"):
+            return named(file, module, within)
+        beside = _join(posixpath.dirname(file.path), module)
+        found = [beside] if beside in names.module_of else tails.get(_join("", module), [])
+        return Resolution(found[0]) if len(found) == 1 else None
+
+    return resolve
+
+
 def rust(files: Sequence[ParsedFile], names: Names) -> Resolve:
     """Resolve `crate`, `self`, `super`, modules of the same crate, and crates of the same repository."""
     crates = names.crates = {
@@ -214,11 +228,7 @@ def ruby(files: Sequence[ParsedFile], _names: Names) -> Resolve:
 
 def c(files: Sequence[ParsedFile], names: Names) -> Resolve:
     """Resolve headers: beside the file, below an include folder, or by a unique path suffix."""
-    paths = {file.path for file in files}
-    tails: dict[str, list[str]] = {}
-    for path in sorted(paths):
-        for at in (0, *(found.end() for found in re.finditer("/", path))):
-            tails.setdefault(path[at:], []).append(path)
+    tails = _tails(files)
 
     def resolve(file: ParsedFile, module: str, _within: str) -> Resolution | None:
         if module.startswith("::"):
@@ -227,7 +237,7 @@ def c(files: Sequence[ParsedFile], names: Names) -> Resolve:
         local = module.startswith("./")
         wanted = module.removeprefix("./") if local else module
         beside = _join(posixpath.dirname(file.path), wanted)
-        if local and beside in paths:
+        if local and beside in names.module_of:
             return Resolution(beside)
         found = tails.get(posixpath.normpath(wanted).lstrip("./"), [])
         if not local:
@@ -240,6 +250,15 @@ def c(files: Sequence[ParsedFile], names: Names) -> Resolve:
         return None if local else Resolution(module, internal=False)
 
     return resolve
+
+
+def _tails(files: Sequence[ParsedFile]) -> dict[str, list[str]]:
+    """Return each end of a path, from a folder on -> the paths that end so."""
+    tails: dict[str, list[str]] = {}
+    for path in sorted({file.path for file in files}):
+        for at in (0, *(found.end() for found in re.finditer("/", path))):
+            tails.setdefault(path[at:], []).append(path)
+    return tails
 
 
 def _in_include_folder(path: str, wanted: str) -> bool:

@@ -22,6 +22,7 @@ _FAMILIES = {
     "c": "c",
     "cpp": "c",
     "ruby": "ruby",
+    "php": "php",
 }
 _RULES = {
     "javascript": LanguageRules(),
@@ -30,6 +31,7 @@ _RULES = {
     "java": LanguageRules(implicit_self=True, absolute=True),
     "csharp": LanguageRules(implicit_self=True, nested=True, absolute=True),
     "c": LanguageRules(separator="::", implicit_self=True, nested=True, absolute=True),
+    "php": LanguageRules(separator="\\", absolute=True),
     "ruby": LanguageRules(separator="::", implicit_self=True, nested=True, absolute=True),
 }
 _RESOLVERS: dict[str, Callable[[Sequence[ParsedFile], Names], imports.Resolve]] = {
@@ -40,6 +42,7 @@ _RESOLVERS: dict[str, Callable[[Sequence[ParsedFile], Names], imports.Resolve]] 
     "csharp": imports.packages,
     "c": imports.c,
     "ruby": imports.ruby,
+    "php": imports.php,
 }
 _COMMON = frozenset(
     """
@@ -128,12 +131,12 @@ class _Linker:
             if target and found.internal and target.name in self.names.kinds:
                 yield self._edge(file, file.module, target, EdgeKind.IMPORTS, line)
                 wholes[found, line] = True
-            elif named and not found.internal and self.family in {"java", "rust", "csharp"}:
+            elif named and not found.internal and self.family in {"java", "rust", "csharp", "php"}:
                 outside = Resolution(f"{found.name}{self.names.rules.separator}{member}", internal=False)
                 yield self._edge(file, file.module, outside, EdgeKind.IMPORTS, line)
                 wholes[found, line] = True
             else:
-                wholes.setdefault((found, line), False)
+                wholes.setdefault((target if target and target.internal else found, line), False)
         for (found, line), is_covered in wholes.items():
             if not is_covered:
                 for target in self._namespace_files(file, found, used):
@@ -225,7 +228,9 @@ class _Linker:
         if self.family == "ruby" and call == ("", "new"):
             receiver = "@self"
         if not receiver:
-            return names.lookup(path, symbol, name), True
+            meant = names.lookup(path, symbol, name)
+            # PHP takes a function that the namespace lacks from the global one.
+            return meant or (names.member("", name) if self.family == "php" else None), True
         first, *rest = receiver.split(".")
         if receiver == "?" or declared == "?":
             return None, False

@@ -20,7 +20,7 @@ SHORTEST = 2
 # Possessive, because a part of a name is not a name. `plan(s)` is a plural; a test follows `test_a.py::`.
 _NAME = re.compile(
     r"(?:(?<![\w$.:#/\\@-])|(?<=\w::))"
-    r"(?P<name>[^\W\d][\w$]*+(?:(?:\.|::|\#|->)[^\W\d][\w$]*+)*+)(?P<call>\((?!s\)))?+(?![/\\])"
+    r"(?P<name>[^\W\d][\w$]*+(?:(?:\.|::|\#|->|\\(?=[A-Z]))[^\W\d][\w$]*+)*+)(?P<call>\((?!s\)))?+(?![/\\])"
 )
 # A file has an extension; a folder may precede it, but not the scheme of an address.
 _PATH = re.compile(
@@ -29,10 +29,10 @@ _PATH = re.compile(
 )
 _IN_BACKTICKS = re.compile(r"`([^`]+)`")
 _ONE_NAME = re.compile(r"[^\W\d][\w$]*")
-_MARKS = "`.:#>"
+_MARKS = "`.:#>\\"
 """Marks before a name that is marked as code."""
 
-_SEPARATOR = re.compile(r"::|#|->")
+_SEPARATOR = re.compile(r"::|#|->|\\")
 _HUMP = re.compile(r"[^\W_A-Z][A-Z]|[A-Z]{2}[^\W\dA-Z_]")
 
 

@@ -1,8 +1,8 @@
-"""Split and compare qualified names of all languages: `a.b.C.m`, `a::b::C::m`, `A::B#m`, `src/a.f`."""
+r"""Split and compare qualified names of all languages: `a.b.C.m`, `a::b::C::m`, `A::B#m`, `A\B::m`."""
 
 import re
 
-SEPARATOR = re.compile(r"::|->|[.#/]")
+SEPARATOR = re.compile(r"::|->|[.#/\\]")
 """Separators of the parts; the name of a module may be a path with slashes."""
 
 
@@ -30,6 +30,7 @@ def is_constructor(name: str, owner: str) -> bool:
     return is_within(name, owner) and parts_of(inside(name, owner)) in (
         [parts_of(owner)[-1]],
         ["constructor"],
+        ["__construct"],
         ["initialize"],
     )
 

@@ -5,7 +5,7 @@ from functools import lru_cache
 
 from ragmem.readers.code.syntax import Syntax
 
-_SEPARATORS = re.compile(r"\s*(?:\?\.|!\.|->|::|&\.|\.)\s*")
+_SEPARATORS = re.compile(r"\s*(?:\?\.|!\.|\??->|::|&\.|\.|\\)\s*")
 _PATH = re.compile(r"@{0,2}[\w$]+(?:\.[\w$]+)*\Z")
 _MAKING = re.compile(r"(?:await\s+)?new\s+([\w$.:\\]+)")
 _SHARED = re.compile(r"(?:std::)?make_(?:unique|shared)<([^>]+)>")

@@ -16,6 +16,7 @@ LANGUAGES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "cpp": (".cc", ".cpp", ".cxx", ".c++", ".hh", ".hpp", ".hxx", ".h++", ".ipp", ".tpp", ".inl"),
         "ruby": (".rb", ".rake", ".gemspec"),
         "csharp": (".cs",),
+        "php": (".php",),
     }
 )
 """Languages and the suffixes of their files. A `.h` is C, unless its text is C++."""
@@ -40,7 +41,6 @@ OTHER_LANGUAGES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "objective-c": (".m", ".mm"),
         "ocaml": (".ml", ".mli"),
         "perl": (".pl", ".pm"),
-        "php": (".php",),
         "powershell": (".ps1", ".psm1"),
         "protobuf": (".proto",),
         "scala": (".scala", ".sc"),

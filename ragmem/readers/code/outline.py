@@ -173,9 +173,10 @@ class References:
         declared = type_stated(self.syntax, stated, value)
         if declared in self.syntax.loaders:
             return  # what is loaded is an import
-        name = self.text(node, _LONGEST_NAME).lstrip("@#$")
+        name = self.text(node, _LONGEST_NAME).lstrip("@#")
         if main == "field":
-            if declared:
+            # A parameter that is kept gives its type to the field.
+            if declared := declared or around.names.get(value, ""):
                 self.facts.fields.append([around.type_owner, name, declared])
                 self._await(captures, self.facts.fields[-1], 2)
         elif declared or (len(stack) > 1 and node.start_byte not in self.heads):
@@ -325,9 +326,8 @@ class _Reader:
 
     def _package(self, captures: "Captures", top: Scope) -> None:
         if not top.prefix:
-            top.prefix = top.owner = self.facts.namespace = dotted_name(
-                self.references.text(captures["name"][0])
-            )
+            name = dotted_name(self.references.text(captures["name"][0]))
+            top.prefix = top.owner = self.facts.namespace = name.replace(".", self.syntax.separator)
 
     def _open(self, main: str, node: "Node", captures: "Captures", stack: list[Scope]) -> None:
         around = stack[-1]
@@ -372,7 +372,7 @@ class _Reader:
             prefix = self.namespace.module
         if kind is SymbolKind.FUNCTION and main != "test" and (owner or around.kind in OWNING):
             kind = SymbolKind.METHOD
-        instance = kind is SymbolKind.METHOD and not captures.get("static")
+        instance = kind in self.syntax.member_kinds and not captures.get("static")
         joint = self.syntax.member_separator if instance and around.kind in OWNING else self.syntax.separator
         joint = "." if captures.get("static") else joint
         qualified = f"{prefix}{joint}{name}" if prefix else name

@@ -85,7 +85,12 @@ def parse_code(source: bytes, syntax: Syntax) -> ParseResult:
     matches = [found for _, found in cursor.matches(tree.root_node)]
     problem = _first_error(matches) if tree.root_node.has_error else ""
     first_code = next(
-        (node.start_point.row for node in tree.root_node.named_children if "comment" not in node.type), 0
+        (
+            node.start_point.row
+            for node in tree.root_node.named_children
+            if "comment" not in node.type and node.type != "php_tag"
+        ),
+        0,
     )
     return ParseResult(tree, matches, first_code, problem)
 

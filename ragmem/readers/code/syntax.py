@@ -75,6 +75,8 @@ class Syntax:
     entry: str = "language"
     separator: str = "."
     member_separator: str = "."
+    member_kinds: tuple[SymbolKind, ...] = (SymbolKind.METHOD,)
+    """What `member_separator` joins to its class."""
     is_test: Callable[[str, SymbolKind, str], bool] = lambda *_: False
     is_local: Callable[[str, str], bool] = lambda *_: False
     preprocess: Callable[[str], str] = lambda text: text

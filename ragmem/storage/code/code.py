@@ -4,12 +4,12 @@ It can be rebuilt from the files with `ragmem ingest --code`, so that an export,
 and a salvage leave it out.
 """
 
-import re
 from collections.abc import Iterable, Sequence
 from pathlib import PurePosixPath
 from typing import Any, Literal
 
 from ragmem.domain.code.code import Edge, EdgeKind, Symbol, SymbolKind
+from ragmem.domain.code.qualified_names import parts_of
 from ragmem.frozen import dataclass
 from ragmem.storage.memories.edits import plain_path
 from ragmem.storage.sql.batches import batches, marks
@@ -23,10 +23,8 @@ How = Literal["qualified", "path", "name", "suffix", "former path"]
 
 _SYMBOL = "f.path, f.language, s.qualified, s.name, s.kind, s.line, s.end_line, s.doc, s.is_test"
 _EDGE = "f.path, e.source, e.target, e.kind, e.line, e.internal"
-_SEPARATOR = re.compile(r"::|[.#/]")
-"""The separators of qualified names in all languages."""
 
-_DOTTED = "'.' || replace(replace(replace(s.qualified, '::', '.'), '#', '.'), '/', '.')"
+_DOTTED = "'.' || replace(replace(replace(replace(s.qualified, '::', '.'), '#', '.'), '/', '.'), '\\', '.')"
 _ENDS_IN = f"s.name = ? AND substr({_DOTTED}, length({_DOTTED}) - ? + 1) = ?"
 
 
@@ -170,7 +168,7 @@ class Code:
             return found
         if files := self._paths(number, path):
             return self._of_files(number, "path", files)
-        parts = [part for part in _SEPARATOR.split(name.strip()) if part]
+        parts = parts_of(name.strip())
         if len(parts) == 1:
             found = self._match_symbols(number, "s.name = ?", parts[0], how="name")
         elif parts:

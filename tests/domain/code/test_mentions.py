@@ -25,6 +25,7 @@ def paths(text):
         ("parse_config, parseConfig and HTTPServer are names", ["parse_config", "parseConfig", "HTTPServer"]),
         ("GitHub and JavaScript are words", []),
         ("Memory.query, a::b::run, Foo#bar, p->next", ["Memory.query", "a.b.run", "Foo.bar", "p.next"]),
+        (r"Shop\Pay::charge, shop\npay", ["Shop.Pay.charge"]),
         ("tests/test_x.py::test_it fails", ["test_it"]),
         ("e.g. this one. Then that", []),
         ("https://example.org/parse_config/x", []),

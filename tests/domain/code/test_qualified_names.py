@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from ragmem.domain.code.qualified_names import ends_with, inside, is_constructor, is_within, parts_of
 
 NAMES = st.lists(st.sampled_from(["a", "ab", "run", "_x"]), min_size=1, max_size=4)
-MARKS = st.sampled_from([".", "::", "#", "/"])
+MARKS = st.sampled_from([".", "::", "#", "/", "\\"])
 
 
 @pytest.mark.parametrize(
@@ -17,6 +17,7 @@ MARKS = st.sampled_from([".", "::", "#", "/"])
         ("crate::heat::Oven", ["crate", "heat", "Oven"]),
         ("Kiln::Oven#fire", ["Kiln", "Oven", "fire"]),
         ("src/config.Config.get", ["src", "config", "Config", "get"]),
+        (r"Kiln\Oven::fire", ["Kiln", "Oven", "fire"]),
         ("", []),
     ],
 )

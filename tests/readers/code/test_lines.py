@@ -5,15 +5,6 @@ import pytest
 from ragmem.readers.code import language_of, read_code
 
 SOURCES = {
-    "a.php": (
-        "<?php\nnamespace Acme;\nfinal class Login\n{\n    public static function check()\n    {\n    }\n}\n",
-        ["Login", "check"],
-    ),
-    "a.kt": (
-        "data class Login(val id: Int)\nfun String.shorten(): String = this\nprivate suspend fun load() {}\n",
-        ["Login", "shorten", "load"],
-    ),
-    "a.swift": ("public final class Login {\n    func check() -> Bool { true }\n}\n", ["Login", "check"]),
     "a.scala": (
         "sealed trait Shape\ncase class Box(a: Int)\nobject Box {\n  def make = 1\n}\n",
         ["Shape", "Box", "Box", "make"],
@@ -46,30 +37,32 @@ def test_definitions_are_found(path):
 
 
 def test_a_definition_has_its_lines_and_its_comment():
-    file = read_code("web/Login.php", "<?php\n// Checks a login.\nclass Login\n{\n    // x\n}\n$a = 1;\n")
+    file = read_code(
+        "web/login.dart", "import a;\n// Checks a login.\nclass Login\n{\n    // x\n}\nvar a = 1;\n"
+    )
     [login] = file.symbols[1:]
 
     assert (login.qualified, login.line, login.end_line, login.doc) == (
-        "web/Login.php::Login",
+        "web/login.dart::Login",
         3,
         6,
         "Checks a login.",
     )
-    assert (file.module, file.language, file.facts) == ("web/Login.php", "php", {})
+    assert (file.module, file.language, file.facts) == ("web/login.dart", "dart", {})
 
 
 @pytest.mark.parametrize(
     "text", ["", "\n" * 9, "}" * 99, "class" * 9_999, "fun " * 50_000, "/*" * 5_000, "\x00\xff"]
 )
 def test_any_text_is_read(text):
-    assert read_code("a.kt", text).symbols[0].name == "a.kt"
+    assert read_code("a.scala", text).symbols[0].name == "a.scala"
 
 
 def test_comments_and_sentences_define_nothing():
     text = '// class of errors\n/*\n class Old\n*/\nval x = "class Fake"\n'
-    assert [symbol.name for symbol in read_code("a.kt", text).symbols[1:]] == ["x"]
+    assert [symbol.name for symbol in read_code("a.scala", text).symbols[1:]] == ["x"]
 
 
 def test_tests_are_told_by_their_paths():
-    assert read_code("src/test/LoginTest.kt", "class LoginTest\n").symbols[1].is_test
-    assert language_of("src/test/LoginTest.kt") == "kotlin"
+    assert read_code("src/test/LoginTest.scala", "class LoginTest\n").symbols[1].is_test
+    assert language_of("src/test/LoginTest.scala") == "scala"

@@ -102,6 +102,14 @@ def test_a_symbol_or_file_is_found_by_any_of_its_names(code, name, how, qualifie
     assert [one.symbol.qualified for one in found.symbols] == qualified if found else not qualified
 
 
+@pytest.mark.parametrize("name", [r"Shop\Pay::charge", "Pay::charge", "Pay->charge", r"\Shop\Pay::charge"])
+def test_a_name_of_php_is_found_by_its_end(catalog, name):
+    charge = Symbol(r"Acme\Shop\Pay::charge", "charge", SymbolKind.METHOD, 1, 1)
+    module = Symbol("src/Pay.php", "Pay.php", SymbolKind.MODULE, 1, 1)
+    write(catalog, rows(ParsedFile("src/Pay.php", "php", "src/Pay.php", "", (module, charge))))
+    assert [one.symbol for one in catalog.code.find(PROJECT, name).symbols] == [charge]
+
+
 def test_a_changed_file_replaces_its_own_rows_and_no_others(catalog, code):
     fresh = parsed("shop/pay.py", "refund")
     write(catalog, rows(fresh, calls("shop/pay.py", "shop.pay.refund", "shop.cart.add")))

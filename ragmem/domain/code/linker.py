@@ -18,6 +18,7 @@ _FAMILIES = {
     "go": "go",
     "rust": "rust",
     "java": "java",
+    "kotlin": "java",
     "csharp": "csharp",
     "c": "c",
     "cpp": "c",
@@ -51,14 +52,18 @@ _COMMON = frozenset(
     format forEach get getClass getId getName getType handle has hash id index info init insert into invoke
     is_empty iter join key keys last len length list load log lock map match merge name new next now off
     on open parse pop post print push put read reduce remove replace reset resolve run save send set setup
-    shift size slice sort split start stop sub tap test then to toString to_s to_string trim type update
-    value values wait warn write
+    shift size slice sort split start stop sub tap test then to toByte toByteArray toDouble toFloat
+    toInt toList toLong toMap toSet toString to_s to_string trim type update value values wait warn write
     """.lower().split()
 )
 """Method names that are too common to identify a class."""
 _FUNCTIONS = (SymbolKind.FUNCTION, SymbolKind.METHOD)
 _MIN_UNIQUE_CHARS = 6
 """Shortest method name in characters that identifies a class."""
+
+
+def _is_common(name: str) -> bool:
+    return name.lower() in _COMMON or len(name) < _MIN_UNIQUE_CHARS
 
 
 def link(files: Sequence[ParsedFile]) -> list[Edge]:
@@ -212,6 +217,8 @@ class _Linker:
             found = self.names.member(on.name, name) if on.internal else None
         elif not receiver.startswith("#"):
             found, is_known = self._callee(file.path, symbol, (receiver, name), declared, owner)
+        if found is None and receiver and self.family == "java":
+            found = self._extension(file.path, symbol, name)
         if found is None and not is_known and receiver:
             found = self._only_method(name, self._near(file))
             # A function passes its argument on to the wrapped one of the same name.
@@ -228,9 +235,7 @@ class _Linker:
         if self.family == "ruby" and call == ("", "new"):
             receiver = "@self"
         if not receiver:
-            meant = names.lookup(path, symbol, name)
-            # PHP takes a function that the namespace lacks from the global one.
-            return meant or (names.member("", name) if self.family == "php" else None), True
+            return self._bare_callee(path, symbol, name, owner), True
         first, *rest = receiver.split(".")
         if receiver == "?" or declared == "?":
             return None, False
@@ -262,6 +267,29 @@ class _Linker:
             return (on if found_there is None and is_made else found_there), True
         outside = f"{on.name}{names.rules.separator}{name}"
         return (Resolution(outside, internal=False) if by_name else None), True
+
+    def _bare_callee(self, path: str, symbol: str, name: str, owner: str) -> Resolution | None:
+        """Return the callee of a call without a receiver."""
+        found = self.names.lookup(path, symbol, name)
+        if found is None and self.family == "php":
+            return self.names.member("", name)  # the global function
+        if found is None and self.names.rules.implicit_self and owner:
+            return self.names.member(self.names.real(path, owner), name)  # of what a function extends
+        is_extension = found is not None and self.family == "java" and self._extends(found)
+        return self._extension(path, symbol, name) if is_extension else found
+
+    def _extension(self, path: str, symbol: str, name: str) -> Resolution | None:
+        """Return the function of Kotlin that extends some type, and is imported or in the same package."""
+        imported = self.names.files[path].local.get(name)
+        found = self.names.resolve_import(imported) if imported else self.names.lookup(path, symbol, name)
+        if found is None or self.names.kinds.get(found.name) is not SymbolKind.METHOD:
+            return None
+        return found if imported or (self._extends(found) and not _is_common(name)) else None
+
+    def _extends(self, found: Resolution) -> bool:
+        """Tell whether a symbol is a method outside of any class."""
+        is_method = self.names.kinds.get(found.name) is SymbolKind.METHOD
+        return is_method and not self.names.is_class(self.names.owner_of[found.name])
 
     def _is_external(self, path: str, owner: str, receiver: str, declared: str) -> bool:
         """Tell whether the declared class of a receiver is external."""
@@ -322,7 +350,7 @@ class _Linker:
 
     def _only_method(self, name: str, near: frozenset[str]) -> Resolution | None:
         candidates = self.names.methods.get(name, ())
-        if len(candidates) != 1 or name.lower() in _COMMON or len(name) < _MIN_UNIQUE_CHARS:
+        if len(candidates) != 1 or _is_common(name):
             return None
         return Resolution(candidates[0]) if self.names.path_of[candidates[0]] in near else None
 

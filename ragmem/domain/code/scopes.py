@@ -1,5 +1,6 @@
 """Resolve names in a repository's code: the definitions of each scope, and the meaning of a name."""
 
+import posixpath
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -104,6 +105,10 @@ class Names:
             if not (is_made and self.kinds.get(qualified) is SymbolKind.METHOD):
                 self.members.setdefault(owner, {}).setdefault(name, qualified)
             self.owner_of.setdefault(qualified, owner)
+            if file.language == "kotlin" and owner == names.namespace:
+                # Java finds what is outside of classes in a class named after the file.
+                stem = posixpath.basename(file.path).partition(".")[0]
+                self.members.setdefault(self.join(owner, f"{stem}Kt"), {}).setdefault(name, qualified)
             if owner not in self.kinds and owner not in names.own and owner != file.module:
                 names.own.append(owner)
         for owner, name, stated in file.facts.get("fields", ()):

@@ -24,6 +24,9 @@ _MOST_WRAPPED = 5
 MOST_KEPT = 4_096
 """Texts whose names are kept, about 1 MB: the same few types and functions fill most of a file."""
 
+_SINGLETON = re.compile(r"\.(?:Companion|INSTANCE)(?=\.|$)")
+"""The only object of a Kotlin class, as Java names it; its members count as those of the class."""
+
 _INFERRED = frozenset({"var", "auto", "dynamic", "let"})
 
 
@@ -82,7 +85,7 @@ def receiver_of(syntax: Syntax, text: str) -> str:
     `=Type` is an object that is created on the spot, `=name()` the result of a call, `?` anything else. A
     file's facts have `#7` for the result of the call in their row 7.
     """
-    bare = text.strip().lstrip("(*&")
+    bare = text.strip().lstrip("(*&").rstrip("!?")
     if made := _MAKING.match(bare):
         return f"={dotted_name(made[1])}"
     path = dotted_name(bare if "(" in bare else bare.rstrip(")"))
@@ -110,7 +113,7 @@ def _resolve_self(syntax: Syntax, path: str) -> str:
         return "@self"
     if path.startswith("@"):
         return f"@self.{path.lstrip('@')}"
-    first, dot, rest = path.partition(".")
+    first, dot, rest = _SINGLETON.sub("", path).partition(".")
     if first in syntax.selves:
         return f"@self{dot}{rest}"
-    return f"@super{dot}{rest}" if first in syntax.supers else path
+    return f"@super{dot}{rest}" if first in syntax.supers else f"{first}{dot}{rest}"

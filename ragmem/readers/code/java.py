@@ -20,7 +20,8 @@ def _imports(text: str) -> Iterator[Import]:
             yield Import(module, member, member)
 
 
-def _is_test(_name: str, kind: SymbolKind, around: str) -> bool:
+def is_test(_name: str, kind: SymbolKind, around: str) -> bool:
+    """Tell whether JUnit runs a method, in Java and Kotlin."""
     return kind is SymbolKind.METHOD and bool(_TEST.search(around))
 
 
@@ -29,6 +30,6 @@ JAVA = Syntax(
     read_query("java"),
     namespace=path_namespace,
     is_test_file=_TEST_FILE.search,
-    is_test=_is_test,
+    is_test=is_test,
     imports=_imports,
 )

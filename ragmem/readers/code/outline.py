@@ -45,8 +45,8 @@ _CALLED = re.compile(r"(\)\s*\??\s*\.\s*)?\b((?:\w+\s*(?:::|\.)\s*)*[a-zA-Z_]\w*
 _KINDS = {
     "interface": SymbolKind.INTERFACE,
     "class": SymbolKind.CLASS,
-    "function": SymbolKind.FUNCTION,
     "method": SymbolKind.METHOD,
+    "function": SymbolKind.FUNCTION,
     "constant": SymbolKind.CONSTANT,
     "module": SymbolKind.MODULE,
     "test": SymbolKind.FUNCTION,
@@ -201,7 +201,7 @@ class References:
         if "receiver" in captures:
             on = captures["receiver"][0]
             written = self.text(on) if on.end_byte - on.start_byte <= _LONGEST_RECEIVER else "?"
-        text = self.text(callee)
+        text = self.text(callee).strip("`")
         whole = text.endswith(("!", "?")) and callee.type == "identifier"  # Ruby ends names so
         receiver, name = call_of(self.syntax, text, written, whole=whole)
         if not name or name in self.syntax.selves:
@@ -387,6 +387,8 @@ class _Reader:
         self.facts.members.append([prefix, "" if main == "test" else name, qualified])
         if kind is not SymbolKind.CONSTANT:
             holder = prefix if owner else qualified if kind in OWNING else around.type_owner
+            if captures.get("extended") and not holder:
+                holder = self._within(prefix, bare_type(self.references.text(captures["extended"][0])))
             stack.append(Scope(node.end_byte, qualified, qualified, qualified, holder, kind))
 
     def _head(self, first: int, captures: "Captures") -> str:
@@ -395,7 +397,7 @@ class _Reader:
 
     def _top(self, line: int) -> int:
         """Return the first line of the attributes above a line."""
-        while line > 0 and self.lines[line - 1].lstrip().startswith("#["):
+        while line > 0 and self.lines[line - 1].lstrip().startswith(("#[", "@")):
             line -= 1
         return line
 

@@ -4,7 +4,7 @@ Names of captures, all found by their position in the file:
 
 - `class`, `interface`, `function`, `method`, `constant`, `module`, `test`: a definition, with its `name`.
   `owner` is its type where the definition is outside of that, `static` marks members of the class itself,
-  `storage` is the storage class of C.
+  `storage` is the storage class of C, `extended` the type to which Kotlin adds a function.
 - `namespace` (with `name`): a prefix of the definitions inside; `package` (with `name`): of the whole file.
 - `implementation` (with `owner`): the definitions inside belong to a type that is defined elsewhere.
 - `scope`: a function without a name, which has its own variables.

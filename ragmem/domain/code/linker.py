@@ -24,6 +24,7 @@ _FAMILIES = {
     "cpp": "c",
     "ruby": "ruby",
     "php": "php",
+    "swift": "swift",
 }
 _RULES = {
     "javascript": LanguageRules(),
@@ -33,6 +34,7 @@ _RULES = {
     "csharp": LanguageRules(implicit_self=True, nested=True, absolute=True),
     "c": LanguageRules(separator="::", implicit_self=True, nested=True, absolute=True),
     "php": LanguageRules(separator="\\", absolute=True),
+    "swift": LanguageRules(implicit_self=True, nested=True, absolute=True, extensions=True),
     "ruby": LanguageRules(separator="::", implicit_self=True, nested=True, absolute=True),
 }
 _RESOLVERS: dict[str, Callable[[Sequence[ParsedFile], Names], imports.Resolve]] = {
@@ -44,16 +46,18 @@ _RESOLVERS: dict[str, Callable[[Sequence[ParsedFile], Names], imports.Resolve]] 
     "c": imports.c,
     "ruby": imports.ruby,
     "php": imports.php,
+    "swift": imports.packages,
 }
 _COMMON = frozenset(
     """
-    add all any append apply as_ref as_str at call clear clone close collect concat contains copy count create
-    data delete destroy dispose each emit empty end equals error exists fetch fill filter find first flush
-    format forEach get getClass getId getName getType handle has hash id index info init insert into invoke
-    is_empty iter join key keys last len length list load log lock map match merge name new next now off
-    on open parse pop post print push put read reduce remove replace reset resolve run save send set setup
-    shift size slice sort split start stop sub tap test then to toByte toByteArray toDouble toFloat
-    toInt toList toLong toMap toSet toString to_s to_string trim type update value values wait warn write
+    add all any append apply as_ref as_str at call clear clone close collect concat contains copy count
+    create data delete destroy dispose each emit empty end equals error exists fetch fill filter find
+    first flush format forEach get getClass getId getName getType handle has hash id index info init
+    insert into invoke is_empty iter join key keys last len length list load log lock map match merge name
+    new next now off on open parse pop post print push put read reduce remove replace reset resolve run
+    save send set setup shift size slice sort split start stop sub tap test then to toByte toByteArray
+    toDouble toFloat toInt toList toLong toMap toSet toString to_s to_string trim type update value values
+    wait warn write
     """.lower().split()
 )
 """Method names that are too common to identify a class."""
@@ -90,7 +94,7 @@ class _Linker:
         """Namespace -> paths of its files, without tests."""
         for file in files:
             namespace = self.names.files[file.path].namespace
-            if namespace and file.symbols and not file.symbols[0].is_test:
+            if (namespace or family == "swift") and file.symbols and not file.symbols[0].is_test:
                 self.files_in.setdefault(namespace, []).append(file.path)
 
     def edges(self) -> Iterator[Edge]:
@@ -142,6 +146,10 @@ class _Linker:
                 wholes[found, line] = True
             else:
                 wholes.setdefault((target if target and target.internal else found, line), False)
+        for name, symbol, line in file.facts.get("mentions", ()):
+            found = self.names.path(file.path, symbol, name)
+            if found and self.names.is_class(found.name) and self.names.path_of[found.name] != file.path:
+                yield self._edge(file, file.module, found, EdgeKind.IMPORTS, line)
         for (found, line), is_covered in wholes.items():
             if not is_covered:
                 for target in self._namespace_files(file, found, used):
@@ -193,6 +201,7 @@ class _Linker:
             if found := callees[number]:
                 yield self._edge(file, symbol, found, EdgeKind.CALLS, line)
         for symbol, receiver, name, line, declared, owner in file.facts.get("passed", ()):
+            declared = declared.partition(" ")[2] if declared.startswith("#") else declared  # noqa: PLW2901
             found, _ = self._callee(file.path, symbol, (receiver, name), declared, owner)
             # In Rust also a variant, which stands for its enumeration.
             passed = _FUNCTIONS if self.family != "rust" else (*_FUNCTIONS, SymbolKind.CLASS)
@@ -219,7 +228,9 @@ class _Linker:
             found, is_known = self._callee(file.path, symbol, (receiver, name), declared, owner)
         if found is None and receiver and self.family == "java":
             found = self._extension(file.path, symbol, name)
-        if found is None and not is_known and receiver:
+        # Without a receiver it may be inherited from what is outside, or a member of a lambda's receiver.
+        is_known = is_known if receiver else self.family not in {"java", "swift"}
+        if found is None and not is_known:
             found = self._only_method(name, self._near(file))
             # A function passes its argument on to the wrapped one of the same name.
             found = None if found and found.name == symbol else found

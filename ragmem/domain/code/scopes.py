@@ -29,13 +29,14 @@ class LanguageRules:
     """The scope rules of a family of languages.
 
     `implicit_self`: members are used without `this`. `nested`: a namespace sees its enclosing ones.
-    `absolute`: a namespace can be named from the root everywhere.
+    `absolute`: a namespace can be named from the root everywhere. `extensions`: external types get members.
     """
 
     separator: str = "."
     implicit_self: bool = False
     nested: bool = False
     absolute: bool = False
+    extensions: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +166,7 @@ class Names:
         key = path, symbol
         if (scopes := self._scopes.get(key)) is None:
             scopes = self._scopes[key] = tuple(dict.fromkeys(self.scopes(path, symbol)))
+        extended = None
         for scope in scopes:
             if self.is_class(scope):
                 member = self.member(scope, name) if self.rules.implicit_self else None
@@ -173,12 +175,15 @@ class Names:
             elif found := self.members.get(scope, {}).get(name):
                 return Resolution(found)
             elif self.rules.nested and scope and (inner := self.join(scope, name)) in self.namespaces:
-                return Resolution(inner)
+                if not self.rules.extensions:
+                    return Resolution(inner)
+                # Members of a type that is defined elsewhere, maybe in what the file imports
+                extended = extended or Resolution(inner)
         if not self._is_settled:
-            return self._imported_name(path, name)
+            return self._imported_name(path, name) or extended
         if (path, name) not in self._imported:
             self._imported[path, name] = self._imported_name(path, name)
-        return self._imported[path, name]
+        return self._imported[path, name] or extended
 
     def _imported_name(self, path: str, name: str) -> Resolution | None:
         names = self.files[path]
@@ -253,7 +258,8 @@ class Names:
             return Resolution(owner) if owner else None
         if not stated.endswith("()"):
             found = self.path(path, symbol, stated)
-            return found if found and (not found.internal or self.is_class(found.name)) else None
+            is_type = found and (not found.internal or self.is_class(found.name) or self.rules.extensions)
+            return found if is_type else None
         return self._return_type(path, symbol, owner, stated.removesuffix("()"), steps)
 
     def _return_type(self, path: str, symbol: str, owner: str, called: str, steps: int) -> Resolution | None:

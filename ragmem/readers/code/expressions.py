@@ -12,7 +12,7 @@ _SHARED = re.compile(r"(?:std::)?make_(?:unique|shared)<([^>]+)>")
 _CALLING = re.compile(r"(?:await\s+)?([@$\w.:]+)(?:(?:::)?<[^()]*>)?\(.*", re.DOTALL)
 _BUILDING = re.compile(r"([\w.:]+)\.(\w+)(?!\w)")
 _BEFORE_TYPE = re.compile(
-    r"(?:(?:const|mut|dyn|impl|struct|class|enum|union|readonly|ref|static|async)\s+|[&*?\[\]]+\s*|'\w+\s+)+"
+    r"(?:(?:const|mut|dyn|impl|struct|class|enum|union|readonly|ref|static|async|any|some)\s+|[&*?\[\]]+\s*|'\w+\s+)+"
 )
 _WRAPPED = re.compile(
     r"(?:std::|sync::|rc::)?(?:Promise|Option|Result|Box|Rc|Arc|RefCell|Mutex|RwLock|Optional|Task|ValueTask|"

@@ -18,6 +18,7 @@ LANGUAGES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "ruby": (".rb", ".rake", ".gemspec"),
         "csharp": (".cs",),
         "php": (".php",),
+        "swift": (".swift",),
     }
 )
 """Languages and the suffixes of their files. A `.h` is C, unless its text is C++."""
@@ -47,7 +48,6 @@ OTHER_LANGUAGES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "solidity": (".sol",),
         "sql": (".sql",),
         "svelte": (".svelte",),
-        "swift": (".swift",),
         "terraform": (".tf",),
         "vim": (".vim",),
         "vue": (".vue",),

@@ -27,7 +27,7 @@ _NAME = r"(?P<name>[A-Za-z_]\w*(?:(?:\.|::|\\|:)[A-Za-z_]\w*)*[!?]?)"
 _KEYWORD = re.compile(
     rf"(?P<indent>[ \t]*)\(?(?:@\w+(?:\([^)]*\))?\s+)*(?:{_MODIFIER})*"
     rf"(?P<keyword>{_TYPES}|{_FUNCTIONS}|{_TYPES.upper()}|PROCEDURE|FUNCTION)\s+"
-    rf"(?:IF NOT EXISTS\s+)?(?:<[^>]*>\s*)?(?:[A-Z]\w*(?:<[^>]*>)?\??\.(?=[a-z]))?[\"`]?"
+    rf"(?:IF NOT EXISTS\s+)?(?:<[^>]*>\s*)?[\"`]?"
     rf"{_NAME}(?![\w\"']*\s*[=!]=)"
 )
 _FORMS = (

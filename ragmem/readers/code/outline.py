@@ -52,7 +52,7 @@ _KINDS = {
     "test": SymbolKind.FUNCTION,
 }
 _OPENING = (*_KINDS, "namespace", "implementation", "scope")
-_REFERRING = ("variable", "field", "returns", "base", "import", "call", "passed", "tokens")
+_REFERRING = ("variable", "field", "returns", "base", "import", "call", "passed", "tokens", "mention")
 _RANK = {name: rank for rank, name in enumerate(("package", *_OPENING, *_REFERRING))}
 _OPENS = frozenset(_OPENING)
 _LONGEST_NAME = 120
@@ -89,6 +89,7 @@ class Facts:
     bases: list[list[Any]] = field(default_factory=list)
     fields: list[list[str]] = field(default_factory=list)
     returns: list[list[str]] = field(default_factory=list)
+    mentions: list[list[Any]] = field(default_factory=list)
 
     def as_json(self) -> dict[str, Any]:
         """Return the facts that are not empty."""
@@ -112,6 +113,7 @@ class References:
         self.facts = facts
         self.heads: set[int] = set()
         self.tests: set[int] = set()
+        self.mentioned: set[str] = set()
         self.awaited: dict[tuple[int, int], tuple[Any, Any]] = {}
         """First and last byte of a call -> the row or the names that have its result, and the key there."""
 
@@ -126,14 +128,8 @@ class References:
         if main in {"call", "passed"}:
             if node.start_byte not in self.tests:
                 self._call(node, captures, stack, self.facts.calls if main == "call" else self.facts.passed)
-        elif main == "import":
-            if stack[-1].kind in OWNING:
-                return  # C++ takes over names of a base in this way
-            within = next((scope.prefix for scope in reversed(stack) if scope.kind is SymbolKind.MODULE), "")
-            self.facts.imports.extend(
-                [item.module, item.member, item.local, line, item.exported, within]
-                for item in self.syntax.imports(self.text(node, len(self.source)))
-            )
+        elif main in {"import", "mention"}:
+            self._import(main, node, line, stack)
         elif main == "base":
             for base in captures["base"]:
                 self.facts.bases.append([stack[-1].owner, bare_type(self.text(base)), line])
@@ -145,6 +141,18 @@ class References:
             self._tokens(node, line, stack)
         else:
             self._variable(main, node, captures, stack)
+
+    def _import(self, main: str, node: "Node", line: int, stack: list[Scope]) -> None:
+        if main == "mention":
+            if (name := bare_type(self.text(node))) not in self.mentioned:
+                self.mentioned.add(name)
+                self.facts.mentions.append([name, stack[-1].symbol, line])
+        elif stack[-1].kind not in OWNING:  # C++ takes over names of a base in this way
+            within = next((scope.prefix for scope in reversed(stack) if scope.kind is SymbolKind.MODULE), "")
+            self.facts.imports.extend(
+                [item.module, item.member, item.local, line, item.exported, within]
+                for item in self.syntax.imports(self.text(node, len(self.source)))
+            )
 
     def _tokens(self, node: "Node", line: int, stack: list[Scope]) -> None:
         """Record the calls in the arguments of a macro, which no grammar parses."""
@@ -211,7 +219,8 @@ class References:
         if len(rows) > count:
             is_chain = receiver.startswith(("?", "="))
             place, key = self.awaited.pop((node.start_byte, node.end_byte), (None, None))
-            if place is not None and (is_chain or key == _RECEIVER or not place[key]):
+            is_name = isinstance(place, dict)
+            if place is not None and (is_chain or is_name or key == _RECEIVER or not place[key]):
                 # What the text says of a variable counts where nobody knows what the chain returns.
                 place[key] = f"#{count}" if key == _RECEIVER else f"#{count} {place[key]}"
             if receiver == "?" and "receiver" in captures:
@@ -337,7 +346,7 @@ class _Reader:
             stack.append(Scope(node.end_byte, around.prefix, around.symbol, around.owner, around.type_owner))
         elif main == "implementation":
             owner = self._within(around.prefix, bare_type(self.references.text(captures["owner"][0])))
-            stack.append(Scope(node.end_byte, owner, around.symbol, owner, owner, SymbolKind.CLASS))
+            stack.append(Scope(node.end_byte, owner, owner, owner, owner, SymbolKind.CLASS))
         elif main == "namespace":
             if captures.get("name"):
                 name = dotted_name(self.references.text(captures["name"][0])).replace(

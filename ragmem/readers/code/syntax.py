@@ -13,6 +13,7 @@ Names of captures, all found by their position in the file:
 - `passed`: `callee` is not called but given away; it counts if it is a function.
 - `variable`, `field`: a name that hides others of the file, with a `type`, or a `value` that implies one.
 - `returns`: the return type of the function around it.
+- `mention`: a type that is named, in a language whose files see each other without an import.
 - `import`: an import, whose text the language's own function parses.
 """
 

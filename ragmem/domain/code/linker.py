@@ -6,6 +6,7 @@ import stays an external reference. All other references are dropped.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 from ragmem.domain.code import imports
@@ -106,8 +107,9 @@ class _Linker:
         self.names.settle()
         for file in self.files:
             used = [*inherits[file.path], *self._calls(file)]
+            used += self._imports(file, used)
             yield from used
-            yield from self._imports(file, used)
+            yield from self._mentions(file, known={edge.target for edge in used})
 
     def _register_imports(self, file: ParsedFile) -> None:
         names = self.names.files[file.path]
@@ -144,16 +146,23 @@ class _Linker:
                 outside = Resolution(f"{found.name}{self.names.rules.separator}{member}", internal=False)
                 yield self._edge(file, file.module, outside, EdgeKind.IMPORTS, line)
                 wholes[found, line] = True
-            else:
+            elif (
+                target or not named or self.family != "php"
+            ):  # of a PHP namespace, others may be in a package
                 wholes.setdefault((target if target and target.internal else found, line), False)
-        for name, symbol, line in file.facts.get("mentions", ()):
-            found = self.names.path(file.path, symbol, name)
-            if found and self.names.is_class(found.name) and self.names.path_of[found.name] != file.path:
-                yield self._edge(file, file.module, found, EdgeKind.IMPORTS, line)
         for (found, line), is_covered in wholes.items():
             if not is_covered:
                 for target in self._namespace_files(file, found, used):
                     yield self._edge(file, file.module, target, EdgeKind.IMPORTS, line)
+
+    def _mentions(self, file: ParsedFile, *, known: AbstractSet[str]) -> Iterator[Edge]:
+        """Yield imports of other files' types that a file names, but does not import, inherit or call."""
+        for name, symbol, line in file.facts.get("mentions", ()):
+            found = self.names.path(file.path, symbol, name)
+            if not found or found.name in known or not self.names.is_class(found.name):
+                continue
+            if self.names.path_of[found.name] != file.path:
+                yield self._edge(file, file.module, found, EdgeKind.IMPORTS, line)
 
     def _namespace_files(self, file: ParsedFile, found: Resolution, used: Sequence[Edge]) -> list[Resolution]:
         """Return the files of a namespace whose definitions a file uses; a module resolves to itself."""

@@ -14,7 +14,7 @@ _ANNOTATION = re.compile(
 )
 _CONSTRUCTOR = re.compile(
     r"(\bclass\s+\w+(?:\s*<[^<>(){}]*>)?)"
-    r"((?:[ \t]+(?:@[\w.]+(?:\([^()\n]*\))?|[a-z]+))*[ \t]+constructor)(?=[ \t]*\()"
+    r"((?:[ \t]+(?:@[\w.]+(?:\([^()\n]*\))?|[a-z]+)){0,8}[ \t]+constructor)(?=[ \t]*\()"
 )
 _VISIBLE = re.compile(r"\S")
 

@@ -262,7 +262,11 @@ def test_imports_lead_to_what_they_name_or_to_the_files_that_are_used(project):
         (login, "com.acme.text.shorten"),
     }
     text = "src/main/kotlin/com/acme/text/Text.kt"
-    assert project.references("imports", path=text) == {(text, "src/main/kotlin/com/acme/store/Repo.kt")}
+    assert project.references("imports", path=text) == {
+        (text, "src/main/kotlin/com/acme/store/Repo.kt"),
+        (text, "com.acme.store.Repo"),
+        (text, "com.acme.store.User"),
+    }
 
 
 def test_classes_and_objects_inherit(project):

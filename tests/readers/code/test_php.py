@@ -113,6 +113,7 @@ FILES = {
         <?php
         namespace Acme\Tests;
 
+        use Acme\Auth\Foreign;
         use Acme\Auth\Login;
         use PHPUnit\Framework\TestCase;
 
@@ -185,6 +186,7 @@ def test_uses_lead_to_classes_and_what_is_loaded_to_files(project):
     assert project.references("imports") == {
         ("src/Store/Base.php", "src/helpers.php"),
         ("src/Store/Base.php", "old/lib/legacy.php"),
+        ("src/Store/Base.php", r"Acme\Store\User"),
         ("src/Auth/Login.php", r"Acme\Store\Finder"),
         ("src/Auth/Login.php", r"Acme\Store\Repo"),
         ("src/Auth/Login.php", "src/Store/Base.php"),

@@ -37,4 +37,5 @@
 (callable_reference (identifier) @callee) @call
 (infix_expression . (_) @receiver . (identifier) @callee) @call
 (function_declaration (function_value_parameters) . [(user_type) (nullable_type)] @returns)
+(user_type) @mention
 (import) @import

@@ -44,5 +44,7 @@
   . (array_element_initializer (string (string_content) @callee)) .) @passed
 (function_definition return_type: (_) @returns)
 (method_declaration return_type: (_) @returns)
+(named_type) @mention
+(class_constant_access_expression . [(name) (qualified_name)] @mention)
 (namespace_use_declaration) @import
 [(require_expression) (require_once_expression) (include_expression) (include_once_expression)] @import

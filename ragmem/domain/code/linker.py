@@ -146,9 +146,7 @@ class _Linker:
                 outside = Resolution(f"{found.name}{self.names.rules.separator}{member}", internal=False)
                 yield self._edge(file, file.module, outside, EdgeKind.IMPORTS, line)
                 wholes[found, line] = True
-            elif (
-                target or not named or self.family != "php"
-            ):  # of a PHP namespace, others may be in a package
+            elif target or not named or self.family != "php":  # another package has the rest of a namespace
                 wholes.setdefault((target if target and target.internal else found, line), False)
         for (found, line), is_covered in wholes.items():
             if not is_covered:

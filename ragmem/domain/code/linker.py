@@ -293,21 +293,19 @@ class _Linker:
             return self.names.member("", name)  # the global function
         if found is None and self.names.rules.implicit_self and owner:
             return self.names.member(self.names.real(path, owner), name)  # of what a function extends
-        is_extension = found is not None and self.family == "java" and self._extends(found)
+        is_extension = found is not None and found.name in self.names.extensions
         return self._extension(path, symbol, name) if is_extension else found
 
     def _extension(self, path: str, symbol: str, name: str) -> Resolution | None:
-        """Return the function of Kotlin that extends some type, and is imported or in the same package."""
+        """Return the function of Kotlin that extends some type, and is imported or in a scope around."""
         imported = self.names.files[path].local.get(name)
         found = self.names.resolve_import(imported) if imported else self.names.lookup(path, symbol, name)
-        if found is None or self.names.kinds.get(found.name) is not SymbolKind.METHOD:
+        if found is None or found.name not in self.names.extensions:
             return None
-        return found if imported or (self._extends(found) and not _is_common(name)) else None
-
-    def _extends(self, found: Resolution) -> bool:
-        """Tell whether a symbol is a method outside of any class."""
-        is_method = self.names.kinds.get(found.name) is SymbolKind.METHOD
-        return is_method and not self.names.is_class(self.names.owner_of[found.name])
+        is_member = self.names.is_class(self.names.owner_of[found.name])
+        # A method of the unknown object is likelier than the extension that the class around has.
+        is_rival = is_member and not self.names.extensions.issuperset(self.names.methods[name])
+        return found if imported or not (is_rival or _is_common(name)) else None
 
     def _is_external(self, path: str, owner: str, receiver: str, declared: str) -> bool:
         """Tell whether the declared class of a receiver is external."""

@@ -78,6 +78,8 @@ class Names:
         self.returns: dict[str, tuple[str, str]] = {}
         self.methods: dict[str, list[str]] = {}
         """Name -> methods with that name."""
+        self.extensions: set[str] = set()
+        """Functions that are called like methods of a type that does not have them."""
         self.crates: dict[str, str] = {}
         """Name of a crate of Rust -> module of its root."""
         self.files: dict[str, FileNames] = {}
@@ -114,6 +116,7 @@ class Names:
                 names.own.append(owner)
         for owner, name, stated in file.facts.get("fields", ()):
             self.fields.setdefault((owner, name), (stated, file.path))
+        self.extensions.update(file.facts.get("extensions", ()))
         for function, stated in file.facts.get("returns", ()):
             self.returns.setdefault(function, (stated, file.path))
 

@@ -90,6 +90,7 @@ class Facts:
     fields: list[list[str]] = field(default_factory=list)
     returns: list[list[str]] = field(default_factory=list)
     mentions: list[list[Any]] = field(default_factory=list)
+    extensions: list[str] = field(default_factory=list)
 
     def as_json(self) -> dict[str, Any]:
         """Return the facts that are not empty."""
@@ -396,8 +397,11 @@ class _Reader:
         self.facts.members.append([prefix, "" if main == "test" else name, qualified])
         if kind is not SymbolKind.CONSTANT:
             holder = prefix if owner else qualified if kind in OWNING else around.type_owner
-            if captures.get("extended") and not holder:
-                holder = self._within(prefix, bare_type(self.references.text(captures["extended"][0])))
+            if captures.get("extended"):
+                self.facts.extensions.append(qualified)
+                holder = holder or self._within(
+                    prefix, bare_type(self.references.text(captures["extended"][0]))
+                )
             stack.append(Scope(node.end_byte, qualified, qualified, qualified, holder, kind))
 
     def _head(self, first: int, captures: "Captures") -> str:

@@ -125,7 +125,9 @@ FILES = {
 
             private fun helper(id: String) = Kind.FAST.show()
 
-            private fun show(id: Any) {}
+            private fun show(id: Any) = id.describe()
+
+            private fun Any.describe() = 3
         }
 
         fun signIn(login: Login) = login.check("ada")
@@ -228,6 +230,7 @@ def test_calls_lead_through_properties_companions_extensions_and_bases(project):
         ("com.acme.auth.Login.check", "com.acme.auth.Login.helper"),
         ("com.acme.auth.Login.check", "com.acme.auth.Login.show"),
         ("com.acme.auth.Login.check", "com.acme.store.Repo"),
+        ("com.acme.auth.Login.show", "com.acme.auth.Login.describe"),
         ("com.acme.auth.LoginTest.lets users in", "com.acme.auth.Login"),
         ("com.acme.auth.LoginTest.lets users in", "com.acme.auth.signIn"),
     }

@@ -48,7 +48,9 @@ _NO_ERROR = re.compile(
 )
 _LABEL = re.compile(r"^\[[a-z]{1,20}(?::[a-z]{1,20})*\] ")
 """Who says a line, as task runners and loggers put it: `[lint:go] ERROR task failed`."""
-_FRAME = re.compile(r"^\s*(?:at |File \"|in <|--> |\^|~|\||\d+ \||Traceback)")
+_FRAME = re.compile(
+    r"^\s*(?:at |File \"|in <|--> |\^|~|\||\d+ \||#\d+ (?:\S+\(\d+\)|\[internal function\]): |Traceback)"
+)
 # What differs from run to run, each with a blank in its place.
 _VARIABLE = re.compile(
     r"\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?\b"

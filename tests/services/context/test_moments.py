@@ -257,6 +257,16 @@ def test_an_error_is_the_same_with_other_numbers_paths_and_times(one, other):
     assert second.share_in(frozenset(first.weights)) == 1.0
 
 
+def test_the_calls_that_led_to_an_error_of_php_are_no_errors():
+    output = (
+        "PHP Fatal error:  Uncaught App\\CardDeclinedException: no money in /app/src/Pay.php:12\n"
+        "Stack trace:\n"
+        "#0 /app/src/ErrorHandler.php(45): App\\Pay->handleError(Object(App\\Order))\n"
+        "#1 [internal function]: App\\FailureHandler->onFailure()\n"
+    )
+    assert [line.text for line in error_lines(output)] == [output.splitlines()[0]]
+
+
 def test_no_file_outside_of_the_working_folder_is_looked_at(place, tmp_path):
     memory, folder = place
     stored(memory, "symbol", "Never call `allocate_every_berth` twice: it empties the table.")

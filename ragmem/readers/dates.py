@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, date, datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,8 @@ _DATED_STATUS = lazy(
     re.IGNORECASE | re.MULTILINE,
 )
 """The status of a decision, up to the day on which it got it: `Accepted (2026-04-01)`."""
+
+_NUMERIC_DAY = lazy(r"(?<!\d)(\d\d)([-_.])(\d\d)\2((?:199|20\d)\d)(?!\d)")
 
 _FIRST_LINES = 20
 
@@ -93,7 +96,8 @@ def time_of_file(
 ) -> datetime:
     """Return the time of the event that a file describes.
 
-    The first of these counts: the time in its own fields (`told`), its name, a line such as
+    The first of these counts: the time in its own fields (`told`), its name (03-05-2026 in the order of day
+    and month that other names of its folder have), a line such as
     `**Date:** 2026-04-01` or `Status: Accepted (2026-04-01)` near the beginning of its text, its title, the
     names of the folders above it, a line such as `Created: 2026-04-01`, and when it was last `changed`. For a
     month or a week it is the time of the change if that is within it, else the first day.
@@ -101,11 +105,32 @@ def time_of_file(
     now = _now()
     if told is not None:
         return told
-    found = date_of_name(path.stem, now=now) or _labelled_date(text, now) or date_of_title(title, now=now)
+    found = date_of_name(path.stem, now=now) or _date_by_neighbours(path, now)
+    found = found or _labelled_date(text, now) or date_of_title(title, now=now)
     found = (
         found or _folder_date(path, now) or _date_after(_CREATED_LINE, text.splitlines()[:_FIRST_LINES], now)
     )
     return found.moment(changed) if found else changed()
+
+
+def _date_by_neighbours(path: Path, now: datetime) -> WholeDate | None:
+    """Return the date of a name such as `03-05-2026`, of which the files beside it tell the order."""
+    if not _NUMERIC_DAY.search(path.stem):
+        return None
+    try:
+        order = _order_of_days(path.parent, path.parent.stat().st_mtime_ns)
+    except OSError:
+        return None  # the text was handed in without its folder
+    return date_of_name(_NUMERIC_DAY.sub(order, path.stem), now=now) if order else None
+
+
+@lru_cache(maxsize=16)
+def _order_of_days(folder: Path, _changed_ns: int) -> str:
+    """Return how to write the days in the names of a folder from the year on; empty if no name tells."""
+    days = [found for path in folder.iterdir() if (found := _NUMERIC_DAY.search(path.name))]
+    orders = {r"\4-\3-\1" for found in days if int(found[1]) > 12}
+    orders |= {r"\4-\1-\3" for found in days if int(found[3]) > 12}
+    return orders.pop() if len(orders) == 1 else ""
 
 
 def _labelled_date(text: str, now: datetime) -> WholeDate | None:

@@ -11,7 +11,7 @@ from typing import Any
 from ragmem.config.settings import SourceSpec
 from ragmem.domain.injection.memory_block import without_block
 from ragmem.domain.model import Draft, Kind, Scope
-from ragmem.domain.retrieval.whole_dates import date_of_title
+from ragmem.domain.retrieval.whole_dates import DAY, date_of_title
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.domain.text.blocks import BlockType, blocks
 from ragmem.readers.dates import Changed, first_time, time_of_file
@@ -23,7 +23,10 @@ MAX_TITLE_CHARS = 160
 
 _LINK = re.compile(r"!?\[([^\]]{1,200})\]\([^)]{0,400}\)")
 _STRONG = re.compile(r"(?<![A-Za-z0-9])\*\*([^*]+)\*\*")
-_WORD = re.compile(r"[^\W\d_]{3}")
+_WORD = re.compile(r"[^\W\d_]{3}|[\u1100-\u11ff\u3040-\u9fff\uac00-\ud7af]")
+"""A word; a letter of Chinese, Japanese or Korean may be one."""
+
+_MARKS = re.compile(r"(?<!\d)[-_]|[-_](?!\d)")
 _HEADING_LINES = 200
 _HEADINGS = 20
 _HEADER_LINES = 40
@@ -113,14 +116,18 @@ def _dated_title(body: str, values: Mapping[str, Any], suffix: str) -> str:
 def first_heading(body: str, path: Path) -> str:
     """Return the heading that names a file, outside of code; empty without one.
 
-    A heading below the first level that has others beside it names a section, and one that repeats the name
-    of the file names nothing: each project has such a file.
+    A heading below the first level that has others beside it names a section, in a file that is named by its
+    day also one of the first level. One that repeats the name of the file names nothing: each project has
+    such a file.
     """
     level, heading = next(found := _headings(body, path.suffix.lower()), (0, ""))
     if heading.lower() == path.name.lower():
         return ""
-    is_section = level > 1 and any(beside <= level for beside, _ in islice(found, _HEADINGS))
-    return "" if is_section and _WORD.search(path.stem) else heading
+    has_words, has_day = _WORD.search(path.stem), DAY.search(path.stem)
+    is_section = (level > 1 or (has_day and not has_words)) and any(
+        beside <= level for beside, _ in islice(found, _HEADINGS)
+    )
+    return "" if is_section and (has_words or has_day) else heading
 
 
 def _headings(body: str, suffix: str = "") -> Iterator[tuple[int, str]]:
@@ -138,7 +145,8 @@ def _name(path: Path) -> str:
     """Return the name of a file, with its folder for names that every folder has."""
     if path.stem.lower() in _NAMED_BY_FOLDER:
         return clean(f"{path.parent.name}/{path.name}")
-    return clean(path.stem.replace("_", " ").replace("-", " ")) or path.name
+    # The marks of a date stay.
+    return clean(_MARKS.sub(" ", path.stem).replace("_", "-")) or path.name
 
 
 def _kind(*levels: Mapping[str, Any]) -> Kind | None:

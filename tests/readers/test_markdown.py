@@ -109,7 +109,12 @@ def test_the_kind_of_the_source_holds_where_the_file_says_nothing() -> None:
         ("text::\n\n  # a comment\n", "/n/queue-limits.rst", "queue limits"),
         ("first line\n---\n\ntext\n", "/n/queue.md", "queue"),
         ("## Context\n\ntext\n\n## Decision\n", "/adr/0007-one-queue.md", "0007 one queue"),
-        ("## Queue fix\n\ntext\n\n## Standup\n", "/n/2026-03-15.md", "Queue fix"),
+        ("## Queue fix\n\ntext\n\n## Standup\n", "/n/4711.md", "Queue fix"),
+        ("## Conjugation\n\ntext\n\n## Examples\n", "/n/\uc788\ub2e4.md", "\uc788\ub2e4"),
+        ("## Yesterday\n\ntext\n\n## Today\n", "/n/2026-03-15.md", "2026-03-15"),
+        ("# Yesterday\n\ntext\n\n# Today\n", "/n/15-03-2026.md", "15-03-2026"),
+        ("# Ferry crew\n\ntext\n\n## Agenda\n", "/n/2026-03-15.md", "Ferry crew"),
+        ("- DONE queue fix\n", "/n/2026_03_15.md", "2026-03-15"),
         ("## Queue fix\n\n### Cause\n", "/n/notes.md", "Queue fix"),
         ("PEP: 8\nTitle: Style\nAuthor: A,\n  B\nStatus:\n\nAbstract\n===\n", "/n/pep-0008.rst", "Style"),
         (":Author: A\n:Title: Style\n\nAbstract\n===\n", "/n/style.rst", "Style"),
@@ -126,7 +131,7 @@ def test_the_kind_of_the_source_holds_where_the_file_says_nothing() -> None:
         ("=== RUN Test\n== Info: x\n", "/n/test-log.txt", "test log"),
         ("Title: a word\nand a sentence\n\n# Real\n", "/n/x.md", "Real"),
         ("Title: a word\n# Real\n", "/n/x.md", "Real"),
-        ("plain text", "/n/2026-03-01_queue-fix.md", "2026 03 01 queue fix"),
+        ("plain text", "/n/2026-03-01_queue-fix.md", "2026-03-01 queue fix"),
         ("plain text", "/r/tideline/CLAUDE.md", "tideline/CLAUDE.md"),
         ("plain text", "/s/deploy/SKILL.md", "deploy/SKILL.md"),
     ],
@@ -221,6 +226,22 @@ def test_the_title_comes_from_the_best_place_there_is(text: str, path: str, titl
 )
 def test_the_event_time_comes_from_the_best_place_there_is(text: str, path: str, expected: str) -> None:
     assert draft(text, path=path).event_time == datetime.fromisoformat(expected)
+
+
+@pytest.mark.parametrize(
+    ("others", "name", "expected"),
+    [
+        (["24-05-2026.md"], "03-05-2026.md", "2026-05-03"),
+        (["05-24-2026 standup.md"], "05-03-2026 standup.md", "2026-05-03"),
+        (["24-05-2026_17-31.md"], "03-05-2026_17-31.md", "2026-05-03"),
+        (["24-05-2026.md", "05-24-2026.md"], "03-05-2026.md", f"{MODIFIED:%F}"),
+        (["02-05-2026.md"], "03-05-2026.md", f"{MODIFIED:%F}"),
+    ],
+)
+def test_the_names_of_a_folder_tell_the_order_of_day_and_month(tmp_path, others, name, expected) -> None:
+    for one in others:
+        (tmp_path / one).touch()
+    assert f"{draft('Sailed.', path=str(tmp_path / name)).event_time:%F}" == expected
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from operator import itemgetter
+from pathlib import PurePosixPath
 
 from ragmem.domain.classification.judge import is_foreign_prose
 from ragmem.domain.lifecycle.pair_model import relate, words_of
@@ -14,6 +15,7 @@ from ragmem.domain.model import State
 from ragmem.domain.model.document_place import is_of_document
 from ragmem.domain.model.lifecycle import Connection, Entry
 from ragmem.domain.model.supersession import DECLARED, PERHAPS_OUTDATED, RESTATED, direct_successors
+from ragmem.domain.retrieval.whole_dates import DAY
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.domain.sessions.transcript import SOURCE as TRANSCRIPTS
 from ragmem.domain.text.keywords import without_stop_words
@@ -51,7 +53,9 @@ _ENOUGH_ROOM = 16
 LISTED = 3
 """A memory that probably supersedes, or is superseded by, so many others is an item of a list."""
 
-_FENCED = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[^\n]*$|\Z)", re.MULTILINE | re.DOTALL)
+_FENCED = re.compile(
+    r"\A---\n.*?^---[ \t]*$|^[ \t]*(```|~~~).*?(?:^[ \t]*\1[^\n]*$|\Z)", re.MULTILINE | re.DOTALL
+)
 _HEADING = re.compile(r"\s*#{1,6} +(.+)")
 # The pattern begins with white space, so that the search skips letters quickly.
 _SENTENCE = re.compile(
@@ -159,12 +163,14 @@ class ReadMemory:
         """Tell whether it is later, kept by people if the older one is, and of another file.
 
         Two headings with a word of their own each name two things: "size of a table", "size of a database".
+        What a daily note or the minutes of a meeting say was so on that day, and stays so.
         """
         return (
             older.entry.memory.event_time < self.entry.memory.event_time
             and (self.by_people or not older.by_people)
             and not (self.file and self.file == older.file)
             and (self.heading <= older.heading or older.heading <= self.heading)
+            and not _is_of_a_day(older.entry.memory.uri, self.entry.memory.uri)
         )
 
 
@@ -223,7 +229,7 @@ class RareWords:
 
 
 def statements(text: str) -> Statements:
-    """Return what a text says, without code: the whole if it has at most MAX_WORDS words, and its parts."""
+    """Return what a text says, without code and fields: the whole, if it is short enough, and its parts."""
     said = _FENCED.sub("\n\n", text[:MAX_CHARS])
     parts = [part for each in _SENTENCE.split(said) if (part := each.strip(" \t\n#>-*"))]
     found = [one for one in map(_statement, parts[:MAX_STATEMENTS]) if one]
@@ -376,6 +382,13 @@ def propose(
                     key = (other.entry.id, one.entry.id)
                     found.append(Proposal(*key, verdict.supersedes, verdict.hides, number))
     return found, room
+
+
+def _is_of_a_day(uri: str, other: str) -> bool:
+    """Tell whether the name of a file is a day, or is that of another file but for the day."""
+    name, other_name = (PurePosixPath(one.partition("#")[0]).stem for one in (uri, other))
+    rest = DAY.sub("", name)
+    return rest != name and (not any(map(str.isalpha, rest)) or rest == DAY.sub("", other_name))
 
 
 def _are_alike(one: frozenset[str], other: frozenset[str]) -> bool:

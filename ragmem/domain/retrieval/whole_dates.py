@@ -22,6 +22,9 @@ AHEAD = timedelta(days=366)
 TOMORROW = timedelta(days=1)
 """Tomorrow has begun somewhere on earth; a later day in a title is a plan."""
 
+DAY = lazy(r"(?<!\d)(?:(?:19|20)\d\d([-_.]?)[01]\d\1[0-3]\d|[0-3]\d([-_.])[0-3]\d\2(?:19|20)\d\d)(?!\d)")
+"""A day in a file name, also where the order of day and month is unknown."""
+
 LONGEST = 300
 """Maximum characters of a name or title."""
 

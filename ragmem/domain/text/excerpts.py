@@ -1,6 +1,7 @@
 """Parts of a text that can be shown alone: sentences, lines of tables, code and headings."""
 
 import math
+import re
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 
@@ -13,17 +14,31 @@ CHARACTERS_PER_TOKEN = 4
 GAP = "[…]"
 """Marks omitted text of the same memory between two parts."""
 
+_UUID = r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}"
 _INVISIBLE = lazy(
-    r"(`[^`\n]{1,300}`)|\[\[(?! )[^\[\]|\n]{1,300}\|([^\[\]|\n]{1,300})(?<! )\]\]|!\[\[[^\[\]\n]{1,300}\]\]"
+    r"(?P<code>`[^`\n]{1,300}`)"
+    r"|\[\[(?! )(?P<first>[^\[\]|\n]{1,300})\|(?P<second>[^\[\]|\n]{1,300})(?<! )\]\]"
+    r"|!\[\[[^\[\]\n]{1,300}\]\]"
     r"|\\(?=\n)|%%[^%\n]{0,200}%%|<!--[^<>]{0,300}-->|<a\b[^<>]{0,500}>\s?</a>|&(?:#x20|nbsp);"
     r"|\{%\s?(?:end)?(?:hint|tabs?|content-ref|code|embed|columns?|stepper|step)\b(?![^%\n]{0,80}https?:)"
     r"[^%\n]{0,200}%\}"
     r"|</?(?:table|thead|tbody|tr|t[dh]|figure|figcaption|div|span|details|summary|p|br|pre)\b[^<>]{0,300}>"
     r"|(?P<mark></?(?:code|nowiki|tt)>|(?<![\w'])'{2,3}(?=\w)|(?<=[\w.)])'{2,3}(?![\w']))"
     r"|(?m:^[ ]{0,3}\[[^\]\[\n^]{1,100}\]:[ \t]*\S{1,500}[ \t]*(?:[\"'(][^\n]{0,200})?$)"
+    r"|(?m:^[ \t]*(?:-[ \t]+)?(?:(?:collapsed|heading|background-color|filters|ls-type"
+    r"|(?:hl|card|query|logseq)[-.][\w.-]{1,40})::[ \t][^\n]{0,300}"
+    rf"|[\w-]{{1,40}}::[ \t]+(?:\d{{13}}|{_UUID}))[ \t]*$)"
+    rf"|\(\({_UUID}\)\)|(?m:(?:^|[ \t])\^[A-Za-z0-9-]{{6,40}}[ \t]*$)"
 )
 """Code, the name of a link of a wiki, and markup that no reader of a page sees: embedded files, marks of a
-broken line, comments, anchors, targets of links, marks of MediaWiki, tags of GitBook and of HTML."""
+broken line, comments, anchors, targets of links, marks of MediaWiki, tags of GitBook and of HTML, and the
+properties, times and names of blocks of Logseq and Obsidian."""
+
+_MARKS = ("[[", "]:", "''", "%", "<", "&", "\\\n", "::", "((", "^")
+"""One of these is in each part that has such markup."""
+
+_ADDRESS = lazy(r"\S*(?:://|\w[./#]\w)\S*")
+"""The target of a link, as opposed to its label."""
 
 Span = tuple[int, int]
 
@@ -59,9 +74,16 @@ def atoms(text: str) -> list[Span]:
 
 def visible(part: str) -> str:
     """Return a part of a text outside of code fences without what no reader of the page sees."""
-    if not any(map(part.__contains__, ("[[", "]:", "''", "%", "<", "&", "\\\n"))):
-        return part
-    return _INVISIBLE.sub(lambda found: found[1] or found[2] or ("" if found["mark"] else " "), part).strip()
+    return _INVISIBLE.sub(_shown, part).strip() if any(map(part.__contains__, _MARKS)) else part
+
+
+def _shown(found: re.Match[str]) -> str:
+    """Return what a reader of the page sees in the place of some markup."""
+    first, second = found["first"], found["second"]
+    if second:
+        # Obsidian and MediaWiki put the target first, Dendron and the wikis of GitHub put the label first.
+        return first if _ADDRESS.fullmatch(second) and not _ADDRESS.fullmatch(first) else second
+    return found["code"] or ("" if found["mark"] else " ")
 
 
 def announces(text: str, span: Span) -> bool:

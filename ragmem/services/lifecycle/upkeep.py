@@ -25,7 +25,7 @@ def find_superfluous(
 
     A protected, pinned or proven memory stays unless another one of its scope has exactly the same text; of
     duplicates the protected one stays, else the oldest. Each page of a document stays, and so do a few words
-    of a session.
+    of a session, or below a title of their own.
     """
     groups = _duplicates(catalog)
     doubled = {identifier for group in groups for identifier in group}
@@ -36,13 +36,16 @@ def find_superfluous(
     }
     if projects is not None:
         entries = {key: entry for key, entry in entries.items() if entry.scope.project in projects}
+    few = {key for key, entry in entries.items() if len(entry.text.split()) < FEWEST_WORDS}
     # A reader looks for a page in its own document, and "Yes." means what was asked.
     placed = {
         key
         for key, entry in entries.items()
-        if is_of_document(entry.memory.metadata)
-        or (entry.memory.source in EPISODES and len(entry.text.split()) < FEWEST_WORDS)
+        if is_of_document(entry.memory.metadata) or (entry.memory.source in EPISODES and key in few)
     }.difference(gone)
+    # "To do." means what the title names.
+    titles = {key: entries[key].memory.title for key in few}
+    groups = [part for group in groups for part in apart(group, titles)]
     kept = {
         key: entry.is_protected or (entry.life is not LifecycleState.BUFFER and not entry.curated)
         for key, entry in entries.items()
@@ -95,11 +98,11 @@ def _duplicates(catalog: Catalog) -> list[list[str]]:
     return [part for group in groups for part in apart(group, readers)]
 
 
-def apart(ids: Iterable[str], readers: Mapping[str, str]) -> list[list[str]]:
-    """Return ids in groups of the same readers: no memory stands for one that other members see."""
+def apart(ids: Iterable[str], by: Mapping[str, str]) -> list[list[str]]:
+    """Return ids in groups with the same value: no memory stands for one that other members see."""
     groups: dict[str, list[str]] = {}
     for identifier in ids:
-        groups.setdefault(readers.get(identifier, ""), []).append(identifier)
+        groups.setdefault(by.get(identifier, ""), []).append(identifier)
     return list(groups.values())
 
 

@@ -25,7 +25,7 @@ from ragmem.storage.memories.files import GONE, SeenFile
 UNREADABLE = f"!{__version__}"
 """The rules of a file that this release could not read: a seed tries it again, a setup waits for none."""
 
-DATES_VERSION = "dates 5"
+DATES_VERSION = "dates 6"
 """Changed when the rules for dates change: seed reads files again, and sets dates without new vectors."""
 
 

@@ -76,6 +76,11 @@ def test_a_change_hides_only_where_it_is_certain_and_marks_where_it_is_likely(ol
         ("Charts are cached for a week.", "A wrong chart stayed visible for days, since charts are cached."),
         # a plan, and its fulfilment
         ("Plan: cache the charts on the tablet.", "The tablet caches the charts now."),
+        # the fields of notes without a text
+        (
+            "---\nid: 8xsnv34\ntitle: Spell checker\nupdated: 1648248259186\nurl: https://ferry.example/a\n---",
+            "---\nid: x3c1ni2\ntitle: Excalidraw\nupdated: 1648248425145\nurl: https://ferry.example/b\n---",
+        ),
         # an error that was fixed stays true as history
         (
             "The export crashed on an empty logbook.",
@@ -126,6 +131,43 @@ def test_what_stands_in_one_file_or_document_holds_together():
             for one, uri in zip(pages, uris, strict=True)
         ]
         assert changes(placed) == []
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("minutes/2026-01-11.md", "minutes/2026-01-21.md"),
+        ("journals/2026_01_11.md", "pages/Tide import.md"),
+        ("Daily/03-01-2026.md", "Daily/Mai/21-01-2026.md"),
+        ("11-01-2026 Tech weekly.md", "21-01-2026 Tech weekly.md"),
+        ("sam.journal.2026.01.11.md", "sam.journal.2026.01.21.md"),
+        ("standup-20260111.md", "standup-20260121.md"),
+    ],
+)
+def test_what_was_so_on_a_day_stays_so(older, newer):
+    assert named(older, newer) == []
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("2026-01-11-tide-import.md", "2026-01-21-station-attempts.md"),
+        ("tides-2026-01.md", "tides-2026-02.md"),
+        ("tides.md", "2026-01-21.md"),
+        ("tides-1.2026.01.md", "tides-1.2026.02.md"),
+    ],
+)
+def test_a_file_with_a_name_of_its_own_gives_way_whatever_day_it_has(older, newer):
+    assert named(older, newer) == ["old"]
+
+
+def named(older: str, newer: str) -> list[str]:
+    """Return the memories that give way if what changed stands in files of these names."""
+    pair = [(entry("old", OLD, day=10), older), (entry("new", NEW, day=20), newer)]
+    return [
+        one.older
+        for one in changes([replace(one, memory=replace(one.memory, uri=f"/n/{uri}")) for one, uri in pair])
+    ]
 
 
 def test_what_is_not_in_sight_itself_hides_nothing():

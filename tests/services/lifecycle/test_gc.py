@@ -56,6 +56,15 @@ def test_a_few_words_of_a_session_depend_on_their_place_and_are_no_duplicate(mem
     assert memory.gc.plan().empty
 
 
+def test_a_few_words_are_a_duplicate_only_below_the_same_title(memory):
+    first, *_ = memory.ingest([note(number, text="To do.") for number in (1, 2)])
+    assert memory.gc.plan().empty
+    again = replace(note(3, text="To do."), title="note 1")
+    memory.ingest([again])
+    (item,) = memory.gc.plan().active_items()
+    assert (item.rule, item.others) == ("duplicate", (first.id,))
+
+
 def test_the_same_text_in_two_projects_is_no_duplicate(memory):
     memory.ingest([note(1, text=f"{TEXT}x", project="one"), note(1, text=f"{TEXT}x", project="two")])
     assert memory.gc.plan().empty

@@ -475,6 +475,7 @@ CASES = (
     ),
     Case("an unknown source", "query wal --source nots", 2, 'there is no source "nots"'),
     Case("an unknown source", "seed --source nots", 2, 'there is no source "nots"'),
+    Case("a folder for seed", "seed notes", 2, "got unexpected extra argument(s) (notes)"),
     Case("an unknown project", "query wal --project nope", 2, 'there is no project "nope"'),
     Case(
         "options that are mutually exclusive",

@@ -470,6 +470,12 @@ def test_a_question_without_quotes_is_told_to_use_them(ragmem):
     assert 'ragmem query "two words"' in result.stderr
 
 
+def test_a_folder_for_seed_leads_to_ingest(ragmem):
+    result = ragmem("seed", "notes")
+    assert result.returncode == 2
+    assert "ragmem ingest PATH" in result.stderr
+
+
 @pytest.mark.parametrize(("group", "command"), [("inspect", "graph"), ("models", "list"), ("store", "show")])
 def test_json_before_the_name_of_a_command_is_refused_with_the_right_place(ragmem, group, command):
     done = ragmem(group, "--json", command)

@@ -205,6 +205,13 @@ def build() -> LazyGroup:
     )
 
 
+_LOOSE = {
+    "ragmem query": 'a question is one argument: ragmem query "two words"',
+    "ragmem seed": "seed reads the sources; a file or folder of your own: ragmem ingest PATH",
+}
+"""Hints for commands with an argument too many."""
+
+
 def run_command_line(arguments: Sequence[str]) -> int:
     """Run a command and return its exit code; raises UsageError if it cannot be parsed."""
     for argument in arguments:
@@ -218,8 +225,7 @@ def run_command_line(arguments: Sequence[str]) -> int:
         # Click does not say where an option lacks its value.
         path = context.command_path if context is not None else " ".join(["ragmem", *arguments[:1]])
         message = _uncapitalize(error.format_message())
-        loose = path == "ragmem query" and "unexpected extra argument" in message
-        hint = 'a question is one argument: ragmem query "two words"' if loose else f"{path} --help"
+        hint = (_LOOSE.get(path) if "unexpected extra argument" in message else None) or f"{path} --help"
         if "no such option: --offline" in message:
             hint = "put it before the command: ragmem --offline COMMAND"
         raise UsageError(message, hint=hint) from error

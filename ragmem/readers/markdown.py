@@ -37,6 +37,9 @@ _HEADER_TITLES = frozenset(
 _BLOCKS = {"<pre>": "</pre>", "```": "```"}
 """First and last line of a block of fields, as above Bitcoin's improvement proposals."""
 _OWN_TITLES = ("title", "name")
+_NAMELESS = frozenset({"excalidraw data", "text elements"})
+"""Headings that Excalidraw writes into each drawing."""
+
 _NAMED_BY_FOLDER = frozenset({"skill", "prd", "claude", "agents", "gemini", "readme", "index", "memory"})
 
 
@@ -88,7 +91,7 @@ def _title_of_header(body: str) -> str:
     title, head = "", body.lstrip()
     first = head.partition("\n")[0]
     # The fields of Org have marks, and others stand in a block of their own.
-    is_closed = head.startswith("#+") or first in _BLOCKS
+    is_closed = head.startswith(("#+", ":PROPERTIES:")) or first in _BLOCKS
     if first in _BLOCKS:
         head = dedent(head[len(first) :].partition(_BLOCKS[first])[0]).strip("\n")
     for line in head.split("\n", _HEADER_LINES)[:_HEADER_LINES]:
@@ -121,7 +124,7 @@ def first_heading(body: str, path: Path) -> str:
     such a file.
     """
     level, heading = next(found := _headings(body, path.suffix.lower()), (0, ""))
-    if heading.lower() == path.name.lower():
+    if heading.lower() == path.name.lower() or heading.lower() in _NAMELESS:
         return ""
     has_words, has_day = _WORD.search(path.stem), DAY.search(path.stem)
     is_section = (level > 1 or (has_day and not has_words)) and any(
@@ -146,7 +149,7 @@ def _name(path: Path) -> str:
     if path.stem.lower() in _NAMED_BY_FOLDER:
         return clean(f"{path.parent.name}/{path.name}")
     # The marks of a date stay.
-    return clean(_MARKS.sub(" ", path.stem).replace("_", "-")) or path.name
+    return clean(_MARKS.sub(" ", path.stem.removesuffix(".excalidraw")).replace("_", "-")) or path.name
 
 
 def _kind(*levels: Mapping[str, Any]) -> Kind | None:

@@ -54,7 +54,9 @@ LISTED = 3
 """A memory that probably supersedes, or is superseded by, so many others is an item of a list."""
 
 _FENCED = re.compile(
-    r"\A---\n.*?^---[ \t]*$|^[ \t]*(```|~~~).*?(?:^[ \t]*\1[^\n]*$|\Z)", re.MULTILINE | re.DOTALL
+    r"\A---\n.*?^---[ \t]*$|^:PROPERTIES:[ \t]*$.*?^:END:[ \t]*$|^#\+[A-Za-z_]+:[^\n]*"
+    r"|^[ \t]*(```|~~~).*?(?:^[ \t]*\1[^\n]*$|\Z)",
+    re.MULTILINE | re.DOTALL,
 )
 _HEADING = re.compile(r"\s*#{1,6} +(.+)")
 # The pattern begins with white space, so that the search skips letters quickly.

@@ -21,10 +21,24 @@ _HEADING = lazy(r" {0,3}(#{1,6})(?:[ \t]+(.*))?$")
 _ASCIIDOC = lazy(r"(?:\s|//[^\n]*\n|:[\w-]+:[^\n]*\n)*= \w")
 _ASCIIDOC_HEADING = lazy(r"(={1,6})[ \t]+(\S.*)$")
 _WIKI = lazy(r"^==[^=\n]+==[ \t]*$", re.MULTILINE)
+_MARKDOWN = lazy(r"(?:\A|\n[ \t]*\n)#{1,6} [^\n]+\n(?!#)")
+"""A heading of Markdown: of the items of a numbered list of a wiki, which look the same, few stand alone."""
 _WIKI_HEADING = lazy(r"(={1,6})[ \t]*([^=\s].*?)[ \t]*\1$")
 """A heading of a text that begins with a title of this form: other texts have such lines (`=== RUN Test`)."""
+_ORG = lazy(r"(?:\s|#[ \t]-\*-[^\n]*\n)*(?::PROPERTIES:[ \t]*\n|#\+[a-z_]+:)", re.IGNORECASE)
+_ORG_HEADING = lazy(
+    r"(\*{1,8})[ \t]+(?:(?:TODO|DONE|NEXT|WAITING|HOLD|CANCELLED)[ \t]+)?(.*?)(?:[ \t]+:[\w@:]+:)?$"
+)
+"""A heading of Org, without its keyword and its tags."""
+_ORG_FIELD = lazy(
+    r":[\w-]+\+?:(?:[ \t].*)?$|#(?:[ \t].*)?$|#\+(?:[\w-]+:.*|(?:begin|end)_(?:quote|verse|center).*)$",
+    re.IGNORECASE,
+)
+"""A line of a drawer, a comment, or a keyword of Org: all but its text."""
+_ORG_CODE = lazy(r"()(#\+)begin_(src|example|export|comment)\b", re.IGNORECASE)
 _ANCHOR = lazy(r"[ \t]*<a\b[^<>]{0,500}>\s?</a>")
 _FENCE = lazy(r"[ \t]*(?:[-*+][ \t]+|>[ \t]*)?(`{3,}|~{3,})(.*)$")
+_FENCE_MARKS = ("```", "~~~", "#+begin_", "#+end_")
 _ITEM = lazy(r"[ \t]*(?:[-*+]|\d{1,4}[.)])[ \t]+")
 _MARKER = lazy(r"(?:\d{1,4}[.)]|[-*+])\s*")
 _RULE = lazy(r" {0,3}(?:-[ \t]*){3,}$| {0,3}(?:\*[ \t]*){3,}$| {0,3}(?:_[ \t]*){3,}$")
@@ -79,7 +93,7 @@ def blocks(text: str, begin: int = 0, stop: int | None = None) -> Iterator[Block
     indented continuation lines; nested items are separate blocks.
     """
     rows = _rows(text, begin, len(text) if stop is None else stop)
-    equals = _heading_of_equals(text)
+    other = _other_heading(text)
     at = 0
     while at < len(rows):
         start, end = rows[at]
@@ -90,7 +104,7 @@ def blocks(text: str, begin: int = 0, stop: int | None = None) -> Iterator[Block
             at += 3
             yield Block(BlockType.HEADING, start, rows[at - 1][1], 1, text[slice(*rows[at - 2])].strip())
             continue
-        form, found = _line_form(text[start:end], equals)
+        form, found = _line_form(text[start:end], other)
         if form is BlockType.HEADING and found is not None:
             at += 1
             title = _ANCHOR.sub("", found.group(2) or "").strip()
@@ -102,10 +116,10 @@ def blocks(text: str, begin: int = 0, stop: int | None = None) -> Iterator[Block
             at += 1
             yield Block(form, start, end)
         elif form is BlockType.FENCE and found is not None:
-            at = _fence_end(text, rows, at + 1, found.group(1))
+            at = _fence_end(text, rows, at + 1, found.group(1) or f"#+end_{found.group(3).lower()}")
             yield Block(form, start, max(stop for _, stop in rows[at - 1 : at]))
         else:
-            last = _run_end(text, rows, at + 1, form, equals)
+            last = _run_end(text, rows, at + 1, form, other)
             if last == at + 1 and last < len(rows) and _is_underline(text, rows, last):
                 at = last + 1
                 level = _UNDERLINES[text[rows[last][0]]]
@@ -166,20 +180,20 @@ def _fence_end(text: str, rows: list[tuple[int, int]], at: int, fence: str) -> i
             continue
         full = at
         mark = text[start : min(end, start + MAX_HEADING_CHARS)].strip(" \t>\r\n")
-        if mark.startswith(fence) and not mark.strip(fence[0]):
+        if mark.lower() == fence or (mark.startswith(fence) and not mark.strip(fence[0])):
             return at
     return full
 
 
 def _run_end(
-    text: str, rows: list[tuple[int, int]], at: int, form: BlockType, equals: re.Pattern[str] | None
+    text: str, rows: list[tuple[int, int]], at: int, form: BlockType, other: re.Pattern[str] | None
 ) -> int:
     """Return the row after the paragraph, item or table that continues at row `at`."""
     while at < len(rows):
         start, end = rows[at]
         if start == end:
             break
-        follows, _ = _line_form(text[start:end], equals)
+        follows, _ = _line_form(text[start:end], other)
         if not (
             follows is form is not BlockType.ITEM
             or (form is BlockType.ITEM and follows is BlockType.PARAGRAPH)
@@ -223,31 +237,45 @@ def _is_framed(text: str, rows: list[tuple[int, int]], at: int) -> bool:
     return is_frame and 0 < len(title) <= len(line) and any(map(str.isalnum, title))
 
 
-def _heading_of_equals(text: str) -> re.Pattern[str] | None:
-    """Return the form of headings by equals signs: AsciiDoc's, MediaWiki's, or none in other texts."""
+def _other_heading(text: str) -> re.Pattern[str] | None:
+    """Return the form of headings of AsciiDoc, MediaWiki or Org; none in other texts."""
     # Most texts have no such line, and this is asked for each part of a text.
-    if (text.startswith("==") or "\n==" in text) and _WIKI.search(text):
-        return _WIKI_HEADING
+    if (text.startswith("==") or "\n==" in text) and (found := _WIKI.search(text)):
+        # Obsidian highlights a line so.
+        is_wiki = _WIKI.search(text, found.end()) or not _MARKDOWN.search(text)
+        return _WIKI_HEADING if is_wiki else None
+    if _ORG.match(text):
+        return _ORG_HEADING
     return _ASCIIDOC_HEADING if _ASCIIDOC.match(text) else None
 
 
-def _line_form(body: str, equals: re.Pattern[str] | None) -> tuple[BlockType, re.Match[str] | None]:
+def _line_form(body: str, other: re.Pattern[str] | None) -> tuple[BlockType, re.Match[str] | None]:
     """Return the type of block that a line begins, with the match."""
     first = body.lstrip()[0]
+    if other is _ORG_HEADING and first in ":#*" and (form := _org_form(body)):
+        return form
     # In a wiki it begins an item of a numbered list.
-    is_number = first == "#" and equals is _WIKI_HEADING
-    heading = equals if first == "=" else _HEADING if first == "#" and not is_number else None
+    is_number = first == "#" and other is _WIKI_HEADING
+    heading = other if first == "=" else _HEADING if first == "#" and not is_number else None
     if heading and len(body) <= MAX_HEADING_CHARS and (found := heading.match(body)):
         return BlockType.HEADING, found
     if first in "`~-*+>" and (found := _FENCE.match(body)) and "`" not in found.group(2):
         return BlockType.FENCE, found
-    if first == "|":
-        return BlockType.TABLE, None
     if first in "-*_" and len(body) <= MAX_HEADING_CHARS and _RULE.match(body):
         return BlockType.RULE, None
     if is_number or ((first in "-*+" or first.isdigit()) and _ITEM.match(body)):
         return BlockType.ITEM, None
-    return BlockType.PARAGRAPH, None
+    return BlockType.TABLE if first == "|" else BlockType.PARAGRAPH, None
+
+
+def _org_form(body: str) -> tuple[BlockType, re.Match[str] | None] | None:
+    """Return the type of block that a line begins in Org alone: a heading, code, or a field."""
+    if found := _ORG_CODE.match(body.lstrip()):
+        return BlockType.FENCE, found
+    if _ORG_FIELD.match(body.lstrip()):
+        return BlockType.RULE, None
+    found = _ORG_HEADING.match(body) if len(body) <= MAX_HEADING_CHARS else None
+    return (BlockType.HEADING, found) if found else None
 
 
 def lines(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
@@ -310,7 +338,7 @@ def units(text: str, begin: int = 0, stop: int | None = None) -> Iterator[tuple[
             yield block, block.start, block.end
         elif block.form in {BlockType.FENCE, BlockType.TABLE}:
             for start, end in lines(text, block.start, block.end):
-                if text[start] in "`~" and text.startswith(("```", "~~~"), start):
+                if text[start] in "`~#" and text[start : start + 8].lower().startswith(_FENCE_MARKS):
                     continue
                 if block.form is BlockType.TABLE and not text[start:end].strip("|-: \t"):
                     continue

@@ -18,7 +18,7 @@ _UUID = r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}"
 _INVISIBLE = lazy(
     r"(?P<code>`[^`\n]{1,300}`)"
     r"|\[\[(?! )(?P<first>[^\[\]|\n]{1,300})\|(?P<second>[^\[\]|\n]{1,300})(?<! )\]\]"
-    r"|!\[\[[^\[\]\n]{1,300}\]\]"
+    r"|!\[\[[^\[\]\n]{1,300}\]\]|\[\[[^\[\]\n]{1,500}\]\[(?P<label>[^\[\]]{1,300})\]\]"
     r"|\\(?=\n)|%%[^%\n]{0,200}%%|<!--[^<>]{0,300}-->|<a\b[^<>]{0,500}>\s?</a>|&(?:#x20|nbsp);"
     r"|\{%\s?(?:end)?(?:hint|tabs?|content-ref|code|embed|columns?|stepper|step)\b(?![^%\n]{0,80}https?:)"
     r"[^%\n]{0,200}%\}"
@@ -83,7 +83,7 @@ def _shown(found: re.Match[str]) -> str:
     if second:
         # Obsidian and MediaWiki put the target first, Dendron and the wikis of GitHub put the label first.
         return first if _ADDRESS.fullmatch(second) and not _ADDRESS.fullmatch(first) else second
-    return found["code"] or ("" if found["mark"] else " ")
+    return found["code"] or found["label"] or ("" if found["mark"] else " ")
 
 
 def announces(text: str, span: Span) -> bool:

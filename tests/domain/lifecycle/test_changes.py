@@ -81,6 +81,10 @@ def test_a_change_hides_only_where_it_is_certain_and_marks_where_it_is_likely(ol
             "---\nid: 8xsnv34\ntitle: Spell checker\nupdated: 1648248259186\nurl: https://ferry.example/a\n---",
             "---\nid: x3c1ni2\ntitle: Excalidraw\nupdated: 1648248425145\nurl: https://ferry.example/b\n---",
         ),
+        (
+            ":PROPERTIES:\n:ID: d22cbf\n:ROAM_ALIASES: RPD\n:END:\n#+title: Decision making model",
+            ":PROPERTIES:\n:ID: d50e1c\n:ROAM_ALIASES: CTI\n:END:\n#+title: Cyber threat intelligence",
+        ),
         # an error that was fixed stays true as history
         (
             "The export crashed on an empty logbook.",

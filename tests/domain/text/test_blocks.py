@@ -40,6 +40,24 @@ def test_titles_have_lines_of_marks_below_or_around_them():
     assert [form for form, _ in forms("| a |\n-----")] == [BlockType.TABLE, BlockType.RULE]
 
 
+def test_org_has_stars_for_headings_and_fields_that_are_no_text():
+    text = (
+        ":PROPERTIES:\n:ID: 0176\n:END:\n#+title: Ferry\nIt sails.\n* TODO Engine :gas:\n:PROPERTIES:\n"
+        ":ID: 5\n:END:\nIt burns gas.\n- item\n** Parts\n#+BEGIN_SRC sh\n* no heading\n#+END_SRC\nDone.\n"
+    )
+    said = [(block.form, block.level, block.title or text[start:end]) for block, start, end in units(text)]
+    assert said == [
+        (BlockType.PARAGRAPH, 0, "It sails."),
+        (BlockType.HEADING, 1, "Engine"),
+        (BlockType.PARAGRAPH, 0, "It burns gas."),
+        (BlockType.ITEM, 0, "- item"),
+        (BlockType.HEADING, 2, "Parts"),
+        (BlockType.FENCE, 0, "* no heading"),
+        (BlockType.PARAGRAPH, 0, "Done."),
+    ]
+    assert {block.form for block, *_ in units("* item\n** item\n#+x: y\n")} == {BlockType.ITEM}
+
+
 def test_titles_of_a_wiki_stand_between_equal_signs():
     text = "= Ferry =\n\n==Abstract==\n\n=== Why === \n\nx == y\n==\n"
     assert [(one.level, one.title) for one in blocks(text) if one.form is BlockType.HEADING] == [
@@ -49,6 +67,8 @@ def test_titles_of_a_wiki_stand_between_equal_signs():
     ]
     steps = [form for form, _ in forms("==Steps==\n\n# Load\n# Sail")]
     assert steps == [BlockType.HEADING, BlockType.ITEM, BlockType.ITEM]
+    noted = [form for form, _ in forms("==Important==\n\n# Ferry\n\nIt sails.")]
+    assert noted == [BlockType.PARAGRAPH, BlockType.HEADING, BlockType.PARAGRAPH]
     assert {form for form, _ in forms("=== 3 passed ===\n\n= x =")} == {BlockType.PARAGRAPH}
 
 

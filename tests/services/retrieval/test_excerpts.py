@@ -161,6 +161,7 @@ def test_lines_that_only_lead_elsewhere_come_behind_what_answers(best):
         ("The ferry burns gas.\nid:: 610a27f6-7581-4ef3-96aa-f3fcb7b6049c", "The ferry burns gas."),
         ("The ferry burns gas. ((610a27f6-7581-4ef3-96aa-f3fcb7b6049c))", "The ferry burns gas."),
         ("The ferry burns gas. ^ln5zq9jphkjb", "The ferry burns gas."),
+        ("The ferry burns [[id:0176-81a][natural gas]].", "The ferry burns natural gas."),
         ("The ferry takes x ^2 hours.", "The ferry takes x ^2 hours."),
         ("The ferry has a type: `id:: a -> a`", "The ferry has a type: `id:: a -> a`"),
         ("![[ferry.png]] The ferry burns gas.&#x20;", "The ferry burns gas."),

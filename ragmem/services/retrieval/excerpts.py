@@ -52,6 +52,8 @@ _DONE = lazy(r"- (?:Looked at|Searched for|Handed on|Changed|Wrote|Ran|Tested wi
 """The beginning of a line of actions, as `domain.sessions.phases` writes it."""
 
 _WORD = lazy(r"\w+")
+_AROUND_WORDS = lazy(r"^[ \t]*[->*+]+[ \t]|(?<=\])\([^()\s]{1,500}\)|[\[\]*_\s]")
+"""White space and marks of quotes, items and emphasis, and the targets of links."""
 
 
 class SecretSearch:
@@ -128,9 +130,8 @@ def excerpt(match: Match, question: str, *, most: int = FIRST, redactor: Redacto
     shown, or the beginning of the chunk that matched.
     """
     text = match.memory.indexed_text
-    chosen = _choose(
-        answer_order(text, question, [(one.start, one.end) for one in (match.chunk, *match.also)]), most
-    )
+    matched = [(one.start, one.end) for one in (match.chunk, *match.also)]
+    chosen = _choose(text, answer_order(text, question, matched), most)
     if not chosen:
         return ""
     secrets = find_secrets_near(match.memory, [*chosen, (match.chunk.start, match.chunk.end)], redactor)
@@ -203,11 +204,19 @@ def _windows(text: str, matched: Sequence[Span], result: int) -> list[Span]:
     return found
 
 
-def _choose(ordered: Sequence[Span], most: int) -> dict[Span, int]:
-    """Return the sentences that fit, the best first, each with the characters that it may have."""
+def _choose(text: str, ordered: Sequence[Span], most: int) -> dict[Span, int]:
+    """Return the sentences that fit, the best first, each with the characters that it may have.
+
+    What a clipping says in its summary and again below, with links or without, is chosen once.
+    """
     chosen: dict[Span, int] = {}
+    said: set[str] = set()
     room = most
     for start, end in ordered:
+        bare = _AROUND_WORDS.sub("", text[start:end])
+        if bare in said:
+            continue
+        said.add(bare)
         size = min(end - start, room)
         if size == end - start or not chosen or (end - start > most // 2 and room >= SHORTEST):
             chosen[start, end] = size

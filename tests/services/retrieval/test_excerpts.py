@@ -177,6 +177,11 @@ def test_markup_that_no_reader_sees_is_not_shown(best, line, shown):
     assert best(f"# Boat\n\n{line}\n", "what about the ferry") == shown
 
 
+def test_what_is_said_twice_is_shown_once(best):
+    note = "> The ferry burns gas.\n\n# Ferry\n\nThe ferry burns [gas](/gas.md).\n\nThe ferry sails.\n"
+    assert best(note, "what does the ferry burn") == "> The ferry burns gas. \u2026 The ferry sails."
+
+
 def test_fields_above_the_title_belong_to_it(best):
     note = (
         "::\n\n    Status: Draft\n    Authors: Ada Lovelace <ada@ferry.example>\n\n=====\nFerry\n=====\n\n"

@@ -14,7 +14,7 @@ from ragmem.patterns import lazy
 _FOLDER_OF_DAY = lazy(r"(?:199|20\d)\d/(?:0[1-9]|1[0-2])(?:/(?:0[1-9]|[12]\d|3[01]))?")
 _LABELLED_LINE = lazy(
     r"^(?:#\+|[\s>*_|:-]{0,6})"
-    r"(?:(?:last[ -])?(?:(?:rev)?date|updated|completed|modified)(?:[ -]at)?|data|datum|fecha"
+    r"(?:(?:last[ -])?(?:(?:rev)?date|updated|completed|modified|edited)(?:[ -](?:at|time))?|data|datum|fecha"
     r"|(?:(?:fecha de|última) )?(?:actualización|modificación)|actualizado(?: el)?"
     r"|(?:última )?(?:atualização|modificação)|atualizado(?: em)?"
     r"|(?:dernière )?(?:mise à jour|modification)|mise? à jour le"
@@ -27,7 +27,7 @@ _LABELLED_LINE = lazy(
     re.IGNORECASE,
 )
 _CREATED_LINE = lazy(
-    r"^[\s>*_|:-]{0,6}(?:(?:date )?created(?: at| on)?|creation date|erstellt(?: am)?|erstellungsdatum"
+    r"^[\s>*_|:-]{0,6}(?:(?:date )?created(?: at| on| time)?|creation date|erstellt(?: am)?|erstellungsdatum"
     r"|(?:start|incident|meeting|decision|proposal|publication)[ -]date"
     r"|date of (?:the )?(?:incident|meeting|decision|event|report|publication)"
     r"|(?:date )?(?:(?:start|open|propos|assign|submitt|draft|publish|post|accept|decid|approv|adopt)ed"

@@ -63,9 +63,13 @@ MAX_TAGS = 50
 
 
 def time_values(values: Mapping[str, Any]) -> Iterator[Any]:
-    """Yield the values of the fields in TIME_KEYS, in their order, from lower-case keys with any marks."""
+    """Yield the values of the fields in TIME_KEYS, in their order, from lower-case keys with any marks.
+
+    Of a list with one value, as editors of properties write it, this is the value.
+    """
     plain = {key.translate(_NO_MARKS): value for key, value in values.items()}
-    return (plain[name] for key in TIME_KEYS if (name := key.translate(_NO_MARKS)) in plain)
+    found = (plain[name] for key in TIME_KEYS if (name := key.translate(_NO_MARKS)) in plain)
+    return (one[0] if isinstance(one, list) and len(one) == 1 else one for one in found)
 
 
 def as_text(value: Any) -> str:

@@ -189,6 +189,10 @@ def test_the_title_comes_from_the_best_place_there_is(text: str, path: str, titl
         ("* **Date of the incident**: 15 March 2025\n", "/n/x.md", "2025-03-15T00:00:00+00:00"),
         ("> Decided on: 2025-03-15 by all\n", "/n/x.md", "2025-03-15T00:00:00+00:00"),
         ("Ver\u00f6ffentlicht am: 15.03.2025\n", "/n/x.md", "2025-03-15T00:00:00+00:00"),
+        ("---\ndate:\n  - 2025/03/15\nupdated: 2025-04-01\n---\n", "/n/x.md", "2025-03-15T00:00:00+00:00"),
+        # As Notion exports its properties.
+        ("# T\n\nCreated time: March 15, 2025 2:11 PM\n", "/n/x.md", "2025-03-15T00:00:00+00:00"),
+        ("# T\n\nLast edited time: April 1, 2025 2:56 PM\n", "/n/x.md", "2025-04-01T00:00:00+00:00"),
         # These dates are of something else.
         ("Date of birth: 2025-03-15\nStart: 2025-03-15\n", "/n/x.md", "2026-05-01T12:00:00+00:00"),
         ("Erstellt am: 15.03.2025\n", "/n/x.md", "2025-03-15T00:00:00+00:00"),

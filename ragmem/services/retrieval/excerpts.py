@@ -131,9 +131,8 @@ def excerpt(match: Match, question: str, *, most: int = FIRST, redactor: Redacto
     """
     text = match.memory.indexed_text
     matched = [(one.start, one.end) for one in (match.chunk, *match.also)]
-    chosen = _choose(text, answer_order(text, question, matched), most)
-    if not chosen:
-        return ""
+    # A template may have nothing but headings.
+    chosen = _choose(text, answer_order(text, question, matched), most) or {matched[0]: most}
     secrets = find_secrets_near(match.memory, [*chosen, (match.chunk.start, match.chunk.end)], redactor)
     shown, last = "", -1
     for (start, end), room in sorted(chosen.items()):

@@ -177,6 +177,10 @@ def test_markup_that_no_reader_sees_is_not_shown(best, line, shown):
     assert best(f"# Boat\n\n{line}\n", "what about the ferry") == shown
 
 
+def test_a_note_of_nothing_but_headings_shows_them(best):
+    assert best("## Ferry crew\n## Getting help\n", "ferry crew") == "## Ferry crew ## Getting help"
+
+
 def test_what_is_said_twice_is_shown_once(best):
     note = "> The ferry burns gas.\n\n# Ferry\n\nThe ferry burns [gas](/gas.md).\n\nThe ferry sails.\n"
     assert best(note, "what does the ferry burn") == "> The ferry burns gas. \u2026 The ferry sails."

@@ -37,7 +37,7 @@ properties, times and names of blocks of Logseq and Obsidian."""
 _MARKS = ("[[", "]:", "''", "%", "<", "&", "\\\n", "::", "((", "^")
 """One of these is in each part that has such markup."""
 
-_ADDRESS = lazy(r"\S*(?:://|\w[./#]\w)\S*")
+_ADDRESS = lazy(r"\S*\w[./#]\w\S*")
 """The target of a link, as opposed to its label."""
 
 Span = tuple[int, int]
@@ -82,7 +82,8 @@ def _shown(found: re.Match[str]) -> str:
     first, second = found["first"], found["second"]
     if second:
         # Obsidian and MediaWiki put the target first, Dendron and the wikis of GitHub put the label first.
-        return first if _ADDRESS.fullmatch(second) and not _ADDRESS.fullmatch(first) else second
+        is_target = "://" in second or (_ADDRESS.fullmatch(second) and not _ADDRESS.fullmatch(first))
+        return first if is_target else second
     return found["code"] or found["label"] or ("" if found["mark"] else " ")
 
 

@@ -152,6 +152,7 @@ def test_lines_that_only_lead_elsewhere_come_behind_what_answers(best):
         ("| ferry | [[Fuel\\|gas]] |", "| ferry | gas |"),
         ("The ferry burns [[natural gas|dendron://boats/fuel.gas#cold]].", "The ferry burns natural gas."),
         ("The ferry burns [[gas|boats.fuel.gas]].", "The ferry burns gas."),
+        ("The ferry burns [[80/20|dendron://boats/fuel]].", "The ferry burns 80/20."),
         ("The ferry burns [[boats/fuel.md|gas 2.0]].", "The ferry burns gas 2.0."),
         (
             "- The ferry burns gas.\n  collapsed:: true\n  captain:: Ada",

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from ragmem.config.loader import load
 from ragmem.config.settings import SourceSpec
 from ragmem.errors import ConfigError
 from ragmem.readers.discover import Discovery, discover
@@ -23,6 +24,15 @@ def find(home: Path, *globs: str, exclude: tuple[str, ...] = (), own: tuple[str,
 
 def names(found: Discovery, home: Path) -> list[str]:
     return [str(path.relative_to(home)) for path in found.files]
+
+
+def test_what_an_editor_of_notes_keeps_of_former_and_deleted_pages_is_left_out(tmp_path: Path) -> None:
+    former = ("logseq/bak/pages/ferry/2026.md", "logseq/version-files/base/ferry.md", "logseq/.recycle/x.md")
+    for name in ("pages/ferry.md", "logseq.md", ".trash/ferry.md", ".obsidian/ferry.md", *former):
+        touch(tmp_path / "graph" / name)
+    shipped = load(environ={}, home=tmp_path).exclude
+    found = find(tmp_path, "~/graph/**/*.md", exclude=shipped)
+    assert names(found, tmp_path) == ["graph/logseq.md", "graph/pages/ferry.md"]
 
 
 def test_a_tilde_means_the_given_home(tmp_path: Path) -> None:

@@ -206,22 +206,6 @@ def test_a_folder_gives_texts_without_a_suffix_that_are_named_like_a_note(memory
     assert "1 .py" in told
 
 
-def test_what_an_editor_of_notes_keeps_of_former_and_deleted_pages_is_left_out(memory, tmp_path: Path):
-    names = (
-        "pages/ferry.md",
-        "logseq/bak/pages/ferry/2026-03-15.md",
-        "logseq/version-files/base/ferry.md",
-        "logseq/.recycle/pages_ferry.md",
-        ".trash/ferry.md",
-        ".obsidian/ferry.md",
-    )
-    for name in names:
-        (tmp_path / "graph" / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / "graph" / name).write_text(TEXT)
-    handed = memory.ingestion.draft([tmp_path / "graph"], DraftOptions())
-    assert [draft.uri for draft in handed.drafts] == [str(tmp_path / "graph/pages/ferry.md")]
-
-
 def test_a_note_in_a_marked_folder_belongs_to_its_project(memory, tmp_path: Path):
     kiln = tmp_path / "kiln"
     kiln.mkdir()

@@ -34,6 +34,9 @@ _HEADER_FIELD = re.compile(r"(?::|#\+)?([^\W\d_][\w -]{0,40}?)[ \t]*:(?:[ \t]+(\
 _HEADER_TITLES = frozenset(
     "title subject titel betreff titre objet t\u00edtulo asunto assunto titolo oggetto onderwerp".split()
 )
+_MOMENT = re.compile(r"^(?:19|20)\d\d[01]\d[0-3]\d[0-2]\d[0-5]\d(?:[0-5]\d)?\s+(?=\S)")
+"""The moment before the title of a note in a Zettelkasten, which is its id."""
+
 _BLOCKS = {"<pre>": "</pre>", "```": "```"}
 """First and last line of a block of fields, as above Bitcoin's improvement proposals."""
 _OWN_TITLES = ("title", "name")
@@ -83,7 +86,7 @@ def read(
 def _title(path: Path, body: str, values: Mapping[str, Any], redactor: Redactor) -> str:
     title = next((text for key in TITLE_KEYS if (text := as_text(values.get(key)))), "")
     title = title or _title_of_header(body) or first_heading(body, path) or as_text(values.get("description"))
-    return redactor.truncate(title or _name(path), MAX_TITLE_CHARS)
+    return redactor.truncate(_MOMENT.sub("", title or _name(path)), MAX_TITLE_CHARS)
 
 
 def _title_of_header(body: str) -> str:

@@ -34,6 +34,7 @@ TIME_KEYS = (
 
 _NO_MARKS = str.maketrans("", "", "-_ ")
 TITLE_KEYS = ("title", "name", "task")
+ALIAS_KEYS = ("aliases", "alias")
 TAG_KEYS = ("tags", "tag", "labels", "keywords")
 
 KINDS: Mapping[str, Kind] = {

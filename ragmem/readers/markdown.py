@@ -15,7 +15,17 @@ from ragmem.domain.retrieval.whole_dates import DAY, date_of_title
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.domain.text.blocks import BlockType, blocks
 from ragmem.readers.dates import Changed, first_time, time_of_file
-from ragmem.readers.fields import KINDS, TAG_KEYS, TITLE_KEYS, as_fields, as_tags, as_text, clean, time_values
+from ragmem.readers.fields import (
+    ALIAS_KEYS,
+    KINDS,
+    TAG_KEYS,
+    TITLE_KEYS,
+    as_fields,
+    as_tags,
+    as_text,
+    clean,
+    time_values,
+)
 from ragmem.readers.frontmatter_block import split
 from ragmem.readers.supersession_fields import supersession_fields
 
@@ -29,6 +39,9 @@ _WORD = re.compile(r"[^\W\d_]{3}|[\u1100-\u11ff\u3040-\u9fff\uac00-\ud7af]")
 _MARKS = re.compile(r"(?<!\d)[-_]|[-_](?!\d)")
 _HEADING_LINES = 200
 _HEADINGS = 20
+_ALIASES = 5
+"""More names would be a list of keywords."""
+
 _HEADER_LINES = 40
 _HEADER_FIELD = re.compile(r"(?::|#\+)?([^\W\d_][\w -]{0,40}?)[ \t]*:(?:[ \t]+(\S.*)|[ \t]*$)")
 _HEADER_TITLES = frozenset(
@@ -86,7 +99,16 @@ def read(
 def _title(path: Path, body: str, values: Mapping[str, Any], redactor: Redactor) -> str:
     title = next((text for key in TITLE_KEYS if (text := as_text(values.get(key)))), "")
     title = title or _title_of_header(body) or first_heading(body, path) or as_text(values.get("description"))
-    return redactor.truncate(_MOMENT.sub("", title or _name(path)), MAX_TITLE_CHARS)
+    title = _MOMENT.sub("", title or _name(path))
+    aliases = [name for name in _aliases(values) if name.casefold() not in title.casefold()]
+    return redactor.truncate(f"{title} ({', '.join(aliases)})" if aliases else title, MAX_TITLE_CHARS)
+
+
+def _aliases(values: Mapping[str, Any]) -> list[str]:
+    """Return the other names of a note, by which people ask for it, each once."""
+    given = [values.get(key) for key in ALIAS_KEYS]
+    names = [name for value in given for name in (value if isinstance(value, list) else [value])]
+    return list(dict.fromkeys(text for name in names[:_ALIASES] if (text := as_text(name))))
 
 
 def _title_of_header(body: str) -> str:

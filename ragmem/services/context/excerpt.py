@@ -232,7 +232,8 @@ class Excerpt:
         path: list[str] = []
         for name in (memory.title, *headings):
             plain = " ".join(name.split())
-            if plain and (not path or path[-1].casefold() != plain.casefold()):
+            # A title may have the aliases of a note behind it.
+            if plain and not (path and f"{path[-1]} (".casefold().startswith(f"{plain} (".casefold())):
                 path.append(plain)
         title = " > ".join(path)
         if len(title) > MAX_TITLE:

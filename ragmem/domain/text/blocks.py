@@ -25,7 +25,13 @@ _MARKDOWN = lazy(r"(?:\A|\n[ \t]*\n)#{1,6} [^\n]+\n(?!#)")
 """A heading of Markdown: of the items of a numbered list of a wiki, which look the same, few stand alone."""
 _WIKI_HEADING = lazy(r"(={1,6})[ \t]*([^=\s].*?)[ \t]*\1$")
 """A heading of a text that begins with a title of this form: other texts have such lines (`=== RUN Test`)."""
-_ORG = lazy(r"(?:\s|#[ \t]-\*-[^\n]*\n)*(?::PROPERTIES:[ \t]*\n|#\+[a-z_]+:)", re.IGNORECASE)
+_ORG = lazy(
+    r"\A(?:\s|#[ \t]-\*-[^\n]*\n)*#\+[a-z_]+:|^:PROPERTIES:[ \t]*$"
+    r"|^[ \t]*#\+(?:begin|end)_(?:src|example|quote|verse)\b",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""A text of Org begins with a keyword; a part of one may have a drawer or a block."""
+
 _ORG_HEADING = lazy(
     r"(\*{1,8})[ \t]+(?:(?:TODO|DONE|NEXT|WAITING|HOLD|CANCELLED)[ \t]+)?(.*?)(?:[ \t]+:[\w@:]+:)?$"
 )
@@ -244,7 +250,7 @@ def _other_heading(text: str) -> re.Pattern[str] | None:
         # Obsidian highlights a line so.
         is_wiki = _WIKI.search(text, found.end()) or not _MARKDOWN.search(text)
         return _WIKI_HEADING if is_wiki else None
-    if _ORG.match(text):
+    if ("#+" in text or ":PROPERTIES:" in text) and _ORG.search(text):
         return _ORG_HEADING
     return _ASCIIDOC_HEADING if _ASCIIDOC.match(text) else None
 

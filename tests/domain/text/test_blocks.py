@@ -55,6 +55,8 @@ def test_org_has_stars_for_headings_and_fields_that_are_no_text():
         (BlockType.FENCE, 0, "* no heading"),
         (BlockType.PARAGRAPH, 0, "Done."),
     ]
+    part = [block.form for block, *_ in units("** Parts\nGas.\n#+begin_src sh\nls\n#+end_src\n")]
+    assert part == [BlockType.HEADING, BlockType.PARAGRAPH, BlockType.FENCE]
     assert {block.form for block, *_ in units("* item\n** item\n#+x: y\n")} == {BlockType.ITEM}
 
 

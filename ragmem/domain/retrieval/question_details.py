@@ -13,7 +13,7 @@ from ragmem.domain.text.keywords import is_stop_word
 from ragmem.domain.text.words import fold_words
 from ragmem.patterns import lazy
 
-_TOKEN = lazy(r"[^\W_]+(?:[-_./:@#]+[^\W_]+)*")
+_TOKEN = lazy(r"\d{1,3}(?:,\d{3})+(?![\d,])|[^\W_]+(?:[-_./:@#]+[^\W_]+)*")
 _OPENS = lazy(r"(?:^|[.!?:\n]\s*)[\"'\u2018\u201c(]*$")
 _DATE = lazy(
     r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*|(?:mon|tues|wednes|thurs|fri|satur|sun)day"

@@ -31,8 +31,9 @@ def told(question, *texts):
         ("Did Pavel and Nadia sell the old sailing boat?", ""),
         ("Where did Ingrid sell the old sailing boat?", ""),
         ("where did pavel sell the old sailing boat?", ""),
-        # One word is a topic.
-        ("Where is the boat of Pavel?", ""),
+        # One word is enough if only the other one says it.
+        ("Where is the boat of Pavel?", "Pavel"),
+        ("Where is the boat of Nadia?", ""),
     ],
 )
 def test_a_statement_of_the_other_speaker_is_no_answer(question, speaker):

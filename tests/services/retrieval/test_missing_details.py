@@ -43,6 +43,7 @@ def asked(memory, text, **more):
         ("Which timeout of the gateway is in proxy_rules.yaml?", ("proxy_rules.yaml",)),
         ('What is the "quorum" of the lock that the janitor takes in Redis?', ("quorum",)),
         ("What did Pedro buy for the winter camp?", ("Pedro",)),
+        ("Did Maria Lopez pay $12,500 for the telescope?", ("12,500",)),
     ],
 )
 def test_a_detail_that_no_match_has_is_told_before_the_nearest(filled, question, missing):

@@ -16,6 +16,7 @@ _CONSTRUCTOR = re.compile(
     r"(\bclass\s+\w+(?:\s*<[^<>(){}]*>)?)"
     r"((?:[ \t]+(?:@[\w.]+(?:\([^()\n]*\))?|[a-z]+)){0,8}[ \t]+constructor)(?=[ \t]*\()"
 )
+_GUARD = re.compile(r"(?m)^([ \t]*(?:is|in)\s[\w.<>*?, \t]+?\s)if(?=\s[^\n]*->)")
 _VISIBLE = re.compile(r"\S")
 
 
@@ -25,7 +26,8 @@ def _preprocess(text: str) -> str:
     def blank(found: re.Match[str]) -> str:
         return found[1] + _VISIBLE.sub(" ", found[2])
 
-    return _CONSTRUCTOR.sub(blank, _ANNOTATION.sub(blank, text))
+    # A guard of Kotlin 2.2 is read as one more condition.
+    return _GUARD.sub(r"\1, ", _CONSTRUCTOR.sub(blank, _ANNOTATION.sub(blank, text)))
 
 
 def _imports(text: str) -> Iterator[Import]:

@@ -35,6 +35,8 @@ FILES = {
 
         data class User(val id: String) {
             fun name() = id
+
+            fun isReady() = true
         }
         """,
     "src/main/kotlin/com/acme/store/Base.kt": """
@@ -118,6 +120,10 @@ FILES = {
                 val run: (String) -> Unit = { helper(it) }
                 run(id)
                 unknown.get()
+                when (val found = repo.find(id)) {
+                    is Person if found.isReady() -> found.name()
+                    is Any? -> if (id == "x") { found -> found }
+                }
                 return user `is` made
             }
 
@@ -188,6 +194,7 @@ def test_symbols_are_named_by_package_and_class(project):
         ("method", "com.acme.store.Repo.open"),
         ("class", "com.acme.store.User"),
         ("method", "com.acme.store.User.name"),
+        ("method", "com.acme.store.User.isReady"),
     ]
     assert project.symbols("src/main/kotlin/com/acme/store/Base.kt") == [
         ("class", "com.acme.store.Base"),
@@ -223,6 +230,7 @@ def test_calls_lead_through_properties_companions_extensions_and_bases(project):
         ("com.acme.auth.Login.check", "com.acme.text.shorten"),
         ("com.acme.auth.Login.check", "com.acme.store.Repo.find"),
         ("com.acme.auth.Login.check", "com.acme.store.User.name"),
+        ("com.acme.auth.Login.check", "com.acme.store.User.isReady"),
         ("com.acme.auth.Login.check", "com.acme.text.refill"),
         ("com.acme.auth.Login.check", "com.acme.text.orNew"),
         ("com.acme.auth.Login.check", "com.acme.store.Repo.open"),

@@ -38,4 +38,5 @@
 (infix_expression . (_) @receiver . (identifier) @callee) @call
 (function_declaration (function_value_parameters) . [(user_type) (nullable_type)] @returns)
 (user_type) @mention
+(navigation_expression . (identifier) @mention (#match? @mention "^[A-Z]"))
 (import) @import

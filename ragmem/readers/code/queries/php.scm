@@ -46,5 +46,6 @@
 (method_declaration return_type: (_) @returns)
 (named_type) @mention
 (class_constant_access_expression . [(name) (qualified_name)] @mention)
+(scoped_property_access_expression scope: [(name) (qualified_name)] @mention)
 (namespace_use_declaration) @import
 [(require_expression) (require_once_expression) (include_expression) (include_once_expression)] @import

@@ -221,6 +221,7 @@ def test_only_what_git_knows_or_does_not_ignore_is_read(memory, shop):
         "new.py",
         "node_modules/x/c.js",
         "web/dist/d.js",
+        "ios/Pods/f.swift",
         ".venv/lib/e.py",
     ):
         put(shop, path, "x = 1\n")
@@ -236,6 +237,7 @@ def test_only_what_git_knows_or_does_not_ignore_is_read(memory, shop):
         "link.py": "a link",
         "pipe.py": "a link",
         ".venv": "what others wrote",
+        "ios/Pods": "what others wrote",
         "node_modules": "what others wrote",
         "web/dist": "what others wrote",
     }

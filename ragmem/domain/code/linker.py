@@ -107,7 +107,7 @@ class _Linker:
         self.names.settle()
         for file in self.files:
             used = [*inherits[file.path], *self._calls(file)]
-            used += self._imports(file, used)
+            used += list(self._imports(file, used))
             yield from used
             yield from self._mentions(file, known={edge.target for edge in used})
 
@@ -302,10 +302,12 @@ class _Linker:
         found = self.names.resolve_import(imported) if imported else self.names.lookup(path, symbol, name)
         if found is None or found.name not in self.names.extensions:
             return None
+        if imported:
+            return found
         is_member = self.names.is_class(self.names.owner_of[found.name])
         # A method of the unknown object is likelier than the extension that the class around has.
-        is_rival = is_member and not self.names.extensions.issuperset(self.names.methods[name])
-        return found if imported or not (is_rival or _is_common(name)) else None
+        is_rival = is_member and not self.names.extensions.issuperset(self.names.methods.get(name, ()))
+        return None if is_rival or _is_common(name) else found
 
     def _is_external(self, path: str, owner: str, receiver: str, declared: str) -> bool:
         """Tell whether the declared class of a receiver is external."""

@@ -78,6 +78,10 @@ FILES = {
             return this.find("again")
         }
 
+        object Texts {
+            fun String.parted(): List<String> = listOf(this)
+        }
+
         internal fun get(id: String) = id
 
         fun Int.get(): Int = this
@@ -90,6 +94,7 @@ FILES = {
         import com.acme.store.Repo
         import com.acme.store.Repo.Companion.open
         import com.acme.store.User as Person
+        import com.acme.text.Texts.parted as split
         import com.acme.text.orNew
         import com.acme.text.refill
         import com.acme.text.shorten
@@ -107,6 +112,7 @@ FILES = {
                 val user = repo.find(id.shorten()) ?: return false
                 user.name()
                 late!!.name()
+                id.split()
                 lazily.find(id)
                 made.refill()?.name()
                 repo.orNew().find(id)
@@ -232,6 +238,7 @@ def test_calls_lead_through_properties_companions_extensions_and_bases(project):
         ("com.acme.auth.Login.check", "com.acme.store.User.name"),
         ("com.acme.auth.Login.check", "com.acme.store.User.isReady"),
         ("com.acme.auth.Login.check", "com.acme.text.refill"),
+        ("com.acme.auth.Login.check", "com.acme.text.Texts.parted"),
         ("com.acme.auth.Login.check", "com.acme.text.orNew"),
         ("com.acme.auth.Login.check", "com.acme.store.Repo.open"),
         ("com.acme.auth.Login.check", "com.acme.store.Registry.register"),
@@ -270,6 +277,7 @@ def test_imports_lead_to_what_they_name_or_to_the_files_that_are_used(project):
         (login, "com.acme.store.User"),
         (login, "com.acme.text.orNew"),
         (login, "com.acme.text.refill"),
+        (login, "com.acme.text.Texts.parted"),
         (login, "com.acme.text.shorten"),
     }
     text = "src/main/kotlin/com/acme/text/Text.kt"

@@ -58,6 +58,7 @@ _FENCED = re.compile(
     r"|^[ \t]*(```|~~~).*?(?:^[ \t]*\1[^\n]*$|\Z)",
     re.MULTILINE | re.DOTALL,
 )
+_JOINTS = str.maketrans("", "", ".-+#")
 _HEADING = re.compile(r"\s*#{1,6} +(.+)")
 # The pattern begins with white space, so that the search skips letters quickly.
 _SENTENCE = re.compile(
@@ -158,7 +159,7 @@ class ReadMemory:
             said,
             entry.memory.uri.rpartition("#")[0],
             entry.curated or entry.is_protected,
-            frozenset(stem(word) for word in words if word.isalpha()),
+            frozenset(stem(word) for word in words if word.translate(_JOINTS).isalpha()),
         )
 
     def may_replace(self, older: "ReadMemory") -> bool:

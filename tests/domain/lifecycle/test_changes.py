@@ -115,6 +115,7 @@ def test_texts_below_headings_that_each_name_something_else_hold_both():
     assert found(below, f"# The new tide import\n\n{NEW}") == [("old", "new", PERHAPS_OUTDATED)]
     assert found(below, f"# Tide import 2\n\n{NEW}") == [("old", "new", RESTATED)]
     assert found(below, f"# Tide export\n\n{NEW}") == []
+    assert found(f"# Tide.js import\n\n{OLD}", f"# Import of the moon\n\n{NEW}") == []
 
 
 def test_items_of_a_list_that_read_alike_never_hide_each_other_and_many_are_not_even_marked():

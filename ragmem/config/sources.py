@@ -5,6 +5,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, get_args
 
@@ -140,6 +141,7 @@ def _refuse_bad_glob(document: Document, name: str, globs: Sequence[str]) -> Non
             )
 
 
+@lru_cache(1_024)
 def glob_problem(glob: str) -> str:
     """Return what is wrong with a glob, "" if nothing is."""
     if "$" in glob:

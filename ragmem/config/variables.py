@@ -13,6 +13,7 @@ PREFIX = "RAGMEM_"
 SESSION_VARIABLE = f"{PREFIX}SESSION"
 """Environment variable with the session of the assistant that runs the command."""
 
+_OTHERS = {HOME_VARIABLE, OFFLINE_VARIABLE, SESSION_VARIABLE, SWITCH, DEPTH, LOCK}
 _NOT_A_LETTER = re.compile(r"[^A-Z0-9]+")
 
 
@@ -21,29 +22,28 @@ class Variables:
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self._given = {name: text for name, text in environ.items() if name.startswith(PREFIX)}
-        self._known = {HOME_VARIABLE, OFFLINE_VARIABLE, SESSION_VARIABLE, SWITCH, DEPTH, LOCK}
-        self._sections: set[str] = set()
+        self._keys: set[tuple[str, ...]] = set()
 
     def find(self, *key: str) -> tuple[str, str] | None:
         """Return the name and the text of the variable for a key; None if it is unset or empty."""
+        self._keys.add(key)
         name = variable_name(*key)
-        self._known.add(name)
-        self._sections.add(variable_name(key[0]) + "_")
         text = self._given.get(name, "")
         return (name, text) if text else None
 
     def warnings(self) -> list[str]:
         """Return a line for each unused variable that looks like a setting."""
-        return [line for name in sorted(set(self._given) - self._known) if (line := self._warning(name))]
+        known = {variable_name(*key) for key in self._keys} | _OTHERS
+        return [line for name in sorted(self._given.keys() - known) if (line := self._warning(name, known))]
 
-    def _warning(self, name: str) -> str:
+    def _warning(self, name: str, known: set[str]) -> str:
         # Needed for what is misspelt alone.
         import difflib  # noqa: PLC0415
 
-        close = difflib.get_close_matches(name, sorted(self._known), n=1, cutoff=0.8)
+        close = difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.8)
         if close:
             return f'the variable "{name}" is unknown; did you mean "{close[0]}"?'
-        if any(name.startswith(section) for section in self._sections):
+        if any(name.startswith(variable_name(section) + "_") for section, *_ in self._keys):
             return f'the variable "{name}" is unknown'
         # Other variables, such as the switches of a hook, are not settings.
         return ""

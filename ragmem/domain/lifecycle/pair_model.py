@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Literal
 
@@ -34,6 +34,9 @@ HARM = 2.0
 
 MOST = 4
 """Highest count of words of one sort as an input."""
+
+KEPT = 1_024
+"""Statements, and words, of which what was read is kept: one is compared with many."""
 
 _WORD = re.compile(r"\w+(?:['\u2019./:@_+-]+\w+)*")
 _NAME = re.compile(r"[/\\.:@_-]|[a-z][A-Z]|^[A-Z]{2}|^[A-Z]$|\d")
@@ -192,6 +195,7 @@ def relate(older: str, newer: str, *, weights: Weights | None = None) -> PairVer
     )
 
 
+@lru_cache(KEPT)
 def words_of(text: str) -> tuple[str, ...]:
     """Return the words, numbers and names of a statement, each name as a whole."""
     return tuple(_WORD.findall(text)[:MAX_WORDS])
@@ -280,16 +284,18 @@ def _lowered(words: Iterable[str]) -> list[str]:
     return [word.lower() for word in words]
 
 
-def _are_joined(text: str) -> list[bool]:
+@lru_cache(KEPT)
+def _are_joined(text: str) -> tuple[bool, ...]:
     """Return for each word of a text whether only white space separates it from the word before."""
     found = []
     end = 0
     for word in _WORD.finditer(text):
         found.append(end > 0 and text[end : word.start()].isspace())
         end = word.end()
-    return found
+    return tuple(found)
 
 
+@lru_cache(KEPT)
 def _sort(word: str) -> _Sort:
     if any(map(str.isdigit, word)) and not _LETTERS.search(word):
         return "number"
@@ -298,7 +304,7 @@ def _sort(word: str) -> _Sort:
 
 def _by_sort(words: Iterable[str], chosen: set[str]) -> Mapping[_Sort, int]:
     counts: dict[_Sort, int] = {"number": 0, "name": 0, "word": 0}
-    for word in {word.lower(): word for word in words if word.lower() in chosen}.values():
+    for word in {low: word for word in words if (low := word.lower()) in chosen}.values():
         counts[_sort(word)] += 1
     return counts
 
@@ -345,6 +351,7 @@ def _substance(words: Iterable[str]) -> list[str]:
     return found
 
 
+@lru_cache(KEPT)
 def _label(text: str) -> str:
     """Return what a statement begins with in bold, as code, in a table's cell or before a colon; or ""."""
     match = _LABEL.match(text)

@@ -5,7 +5,6 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-import new_databases
 import pytest
 from prepared_databases import PreparedDatabases
 
@@ -18,12 +17,6 @@ from ragmem.storage.home.postgres import PostgresDatabase
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 SIZES = ChunkingSettings(max_chars=60, min_chars=10)
-
-
-@pytest.fixture(autouse=True)
-def _own_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let each database of these tests take the steps of its schema itself."""
-    monkeypatch.setattr(Catalog, "prepare", new_databases.take_all_steps)
 
 
 @pytest.fixture(scope="session")

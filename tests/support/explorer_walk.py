@@ -2,6 +2,9 @@
 
 import asyncio
 
+import pytest
+from textual._compositor import Compositor
+
 from ragmem.cli.explorer.app import Explorer
 from ragmem.cli.explorer.reader import Reader
 
@@ -18,6 +21,7 @@ class Walk:
         await self.pilot.pause()
         await self.app.workers.wait_for_complete()
         await self.pilot.pause()
+        assert self.screen
 
     async def press(self, *keys):
         await self.pilot.press(*keys)
@@ -55,4 +59,8 @@ def walk(home, steps, *, size=(80, 24), light=False, before=None):
                 await steps(taken)
             return app
 
-    return asyncio.run(main())
+    with pytest.MonkeyPatch.context() as patch:
+        # Without a terminal each update would be drawn for nobody; a walk draws what it comes to.
+        for name in ("render_full_update", "render_partial_update"):
+            patch.setattr(Compositor, name, lambda compositor, **_: compositor._dirty_regions.clear())
+        return asyncio.run(main())

@@ -6,6 +6,7 @@ What a test says of start-up, of what is imported, or of interpreter options nee
 
 import atexit
 import contextlib
+import fcntl
 import json
 import os
 import pty
@@ -14,6 +15,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import termios
 import threading
 from pathlib import Path
 
@@ -53,18 +55,22 @@ class QuickCommands:
             err.seek(0)
             return subprocess.CompletedProcess(["ragmem", *arguments], code, out.read(), err.read())
 
-    def on_terminal(self, arguments, *, environ, cwd, timeout=60.0):
-        """Return the exit code and all that a command line writes to a pseudo-terminal."""
-        reading, writing = pty.openpty()
+    def on_terminal(self, arguments, *, environ, cwd, timeout=60.0, keys=None, after=b""):
+        """Return the exit code and all that a command line writes to a pseudo-terminal of its own.
+
+        The keys, perhaps none, are pressed once it has written `after`; else its input is empty.
+        """
+        terminal, ends = pty.openpty()
         parts = []
-        reader = threading.Thread(target=_read_terminal, args=(reading, parts))
+        reader = threading.Thread(target=_use_terminal, args=(terminal, parts, keys, after))
         reader.start()
         try:
-            with self._guard, Path(os.devnull).open("rb") as stdin, os.fdopen(writing, "wb", 0) as terminal:
-                code = self._ask(arguments, environ, cwd, [stdin, terminal, terminal], timeout)
+            with self._guard, Path(os.devnull).open("rb") as nothing, os.fdopen(ends, "wb", 0) as shown:
+                streams = [nothing if keys is None else shown, shown, shown]
+                code = self._ask(arguments, environ, cwd, streams, timeout)
         finally:
             reader.join(timeout)
-            os.close(reading)
+            os.close(terminal)
         return code, b"".join(parts)
 
     def _ask(self, arguments, environ, cwd, streams, timeout):
@@ -112,11 +118,14 @@ class QuickCommands:
             self._process = None
 
 
-def _read_terminal(reading, parts):
+def _use_terminal(terminal, parts, keys, after):
     # OSError is what Linux says when the other end is closed.
     with contextlib.suppress(OSError):
-        while part := os.read(reading, 65536):
+        while part := os.read(terminal, 65536):
             parts.append(part)
+            if keys and after in b"".join(parts):
+                os.write(terminal, keys)
+                keys = b""
 
 
 COMMANDS = QuickCommands()
@@ -204,6 +213,10 @@ def _become(connection, descriptors, arguments, environ, cwd):
         for number, descriptor in enumerate(descriptors):
             os.dup2(descriptor, number)
             os.close(descriptor)
+        if os.isatty(0):
+            # Ctrl-C is for those whose controlling terminal it is.
+            os.setsid()
+            fcntl.ioctl(0, termios.TIOCSCTTY, 0)
         os.environ.clear()
         os.environ.update(environ)
         os.chdir(cwd)

@@ -1,12 +1,11 @@
 """A command in a terminal of its own: keys are pressed, and what stands on the screen at the end is read."""
 
 import os
-import pty
 import re
-import select
-import sys
-import time
 from dataclasses import dataclass
+from pathlib import Path
+
+from quick_commands import COMMANDS
 
 _SEQUENCE = re.compile(r"\x1b\[(\??)([0-9;]*)([A-Za-z])")
 
@@ -24,31 +23,23 @@ def in_terminal(
     *arguments: str, keys: str = "", after: str = "", timeout: float = 60, **environ: str
 ) -> Shown:
     """Run `ragmem` in a terminal; press keys once it has written `after`."""
-    process, terminal = pty.fork()
-    if not process:
-        base = {**os.environ, "RAGMEM_MODELS_BACKEND": "fake", "RAGMEM_STORE_BACKEND": "fake"}
-        words = [sys.executable, "-m", "ragmem", *arguments]
-        os.execvpe(sys.executable, words, {**base, "TERM": "xterm", "COLUMNS": "200", **environ})
-    written, ends = b"", time.monotonic() + timeout
-    waits = bool(after)
-    try:
-        while True:
-            ready, _, _ = select.select([terminal], [], [], max(0.0, ends - time.monotonic()))
-            assert ready, f"nothing more comes after {written!r}"
-            try:
-                part = os.read(terminal, 65536)
-            except OSError:  # what Linux says when the other end is closed
-                break
-            if not part:
-                break
-            written += part
-            if waits and after.encode() in written:
-                waits = False
-                os.write(terminal, keys.encode())
-    finally:
-        os.close(terminal)
-    assert not waits, f"it never wrote {after!r}: {written!r}"
-    code = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+    environ = {
+        **os.environ,
+        "RAGMEM_MODELS_BACKEND": "fake",
+        "RAGMEM_STORE_BACKEND": "fake",
+        "TERM": "xterm",
+        "COLUMNS": "200",
+        **environ,
+    }
+    code, written = COMMANDS.on_terminal(
+        arguments,
+        environ=environ,
+        cwd=Path.cwd(),
+        timeout=timeout,
+        keys=keys.encode(),
+        after=after.encode(),
+    )
+    assert after.encode() in written, f"it never wrote {after!r}: {written!r}"
     text = written.decode()
     return Shown(code, text, screen(text))
 

@@ -12,13 +12,14 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from ragmem import client
 from ragmem.api.memory import Ragmem
 from ragmem.storage.home.schema import CATALOG
 
@@ -60,18 +61,11 @@ class Result:
 class Home:
     """A person's home whose memory holds the three notes, and the commands run in it."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, before: dict[str, str]) -> None:
         self.root = root
         self.data = root / "ragmem" / "data"
         self.database = self.data / "memory.db"
-        for name, text in NOTES.items():
-            self.write(f"notes/{name}", text)
-        self.write("ragmem/config/sources.toml", SOURCES)
-        with Ragmem.open(
-            environ={"RAGMEM_HOME": str(root / "ragmem"), **FAKE}, home=root, cwd=root
-        ) as memory:
-            memory.seed(sources=["notes"])
-        self.before = self.memories()
+        self.before = before
 
     def write(self, name: str, content: str | bytes) -> Path:
         path = self.root / name
@@ -120,9 +114,29 @@ class Home:
         assert {identifier: now.get(identifier) for identifier in self.before} == self.before
 
 
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, dict[str, str]]:
+    """Return a folder, where a copy of it is a home, and its memories, which name files by whole paths."""
+    home = Home(tmp_path_factory.mktemp("person") / "home", {})
+    for name, text in NOTES.items():
+        home.write(f"notes/{name}", text)
+    home.write("ragmem/config/sources.toml", SOURCES)
+    environ = {"RAGMEM_HOME": str(home.root / "ragmem"), **FAKE}
+    with Ragmem.open(environ=environ, home=home.root, cwd=home.root) as memory:
+        memory.seed(sources=["notes"])
+    memories = home.memories()
+    return home.root.rename(home.root.with_name("template")), home.root, memories
+
+
 @pytest.fixture
-def home(tmp_path: Path) -> Home:
-    return Home(tmp_path)
+def home(template: tuple[Path, Path, dict[str, str]], tmp_path: Path) -> Iterator[Home]:
+    folder, root, memories = template
+    shutil.copytree(folder, root)
+    home = Home(root, memories)
+    yield home
+    assert client.stop(str(home.data), deadline=time.monotonic() + 10)
+    # A test may have made something that cannot be removed.
+    root.rename(root.with_name(tmp_path.name))
 
 
 def assert_refused(result: Result, code: int, line: str) -> None:

@@ -435,26 +435,20 @@ def test_a_member_of_another_project_neither_sees_nor_writes_this_one(served):
     assert refused.status_code in {403, 404}
 
 
-def test_a_member_finds_its_own_behind_many_of_others(served):
-    for number in range(30):
-        store(served, "ann", f"We decided on the samovar number {number} because samovar is samovar.")
-    mine = store(served, "bob", "We decided that the samovar of bob stands in Bremen.")
-    answer = served.call(
-        "bob", "POST", "/v1/memory/query", json={"query": "where is the samovar", "limit": 3}
-    )
-    assert mine in {match["full_id"] for match in answer.json()["matches"]}
-
-
-@pytest.mark.parametrize("few", [0, 2_000])
-def test_vectors_are_searched_for_as_many_as_it_takes(served, monkeypatch, few):
-    monkeypatch.setattr(member_store, "FEW", few)
+def test_a_member_finds_its_own_behind_many_of_others(served, monkeypatch):
     for number in range(40):
         store(served, "ann", f"The sextant number {number} of the old captain was polished by hand.")
     mine = store(served, "bob", "The sextant of bob was polished by hand, and put on the shelf.")
-    with acting_as(Principal("bob", "writer")):
-        hits = served.memory.store.search("the sextant was polished by hand", limit=3)
-        assert mine in {hit.memory_id for hit in hits}
-        assert served.memory.catalog.memories.ids() >= {hit.memory_id for hit in hits}
+    asked = {"query": "which sextant was polished by hand", "limit": 3}
+    answer = served.call("bob", "POST", "/v1/memory/query", json=asked)
+    assert mine in {match["full_id"] for match in answer.json()["matches"]}
+    # Vectors are searched for as many as it takes, and so they are where all of a member's are compared.
+    for few in (0, 2_000):
+        monkeypatch.setattr(member_store, "FEW", few)
+        with acting_as(Principal("bob", "writer")):
+            hits = served.memory.store.search("the sextant was polished by hand", limit=3)
+            assert mine in {hit.memory_id for hit in hits}
+            assert served.memory.catalog.memories.ids() >= {hit.memory_id for hit in hits}
 
 
 def test_an_admins_gc_sees_all_and_joins_no_two_members(served):

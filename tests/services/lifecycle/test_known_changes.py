@@ -131,17 +131,24 @@ def test_a_memory_of_other_words_makes_no_other_be_asked(tmp_path, monkeypatch):
     assert len(asked) < 0.2 * SIZE
 
 
-@pytest.mark.parametrize("damage", ["cut", "empty", "text", "other rules", "a part is missing"])
-def test_a_damaged_file_is_made_anew(tmp_path, damage):
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    """Return a project, its connections, its changes, and the bytes of the file that keeps them."""
     project = Project(3)
     for _ in range(SIZE):
         project.add()
     group, linked = list(project.entries.values()), project.linked()
-    file = tmp_path / "p"
+    file = tmp_path_factory.mktemp("kept") / "p"
     first = KeptFindings(None, file)
     known = first.changes(group, linked, map)
     first.save()
-    whole = file.read_bytes()
+    return group, linked, known, file.read_bytes()
+
+
+@pytest.mark.parametrize("damage", ["cut", "empty", "text", "other rules", "a part is missing"])
+def test_a_damaged_file_is_made_anew(tmp_path, kept, damage):
+    group, linked, known, whole = kept
+    file = tmp_path / "p"
     arrays = dict(np.load(io.BytesIO(whole)))
     match damage:
         case "cut":

@@ -10,7 +10,7 @@ import pytest
 
 from ragmem import errors
 from ragmem.cli.app import COMMANDS
-from ragmem.config.variables import Variables
+from ragmem.config.variables import NO_SETTINGS
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "ragmem.1"
@@ -46,7 +46,7 @@ def test_it_tells_of_every_exit_code():
 
 def test_it_tells_of_every_variable_that_is_no_setting():
     told = {name for term in terms("ENVIRONMENT") for name in term.split(", ")}
-    switches = Variables({})._known - {"RAGMEM_HOOK_DEPTH", "RAGMEM_HOOK_LOCK"}  # between processes of ours
+    switches = NO_SETTINGS - {"RAGMEM_HOOK_DEPTH", "RAGMEM_HOOK_LOCK"}  # between processes of ours
 
     assert switches | {"NO_COLOR", "FORCE_COLOR", "RAGMEM_SECTION_KEY"} <= told
 

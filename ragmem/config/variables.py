@@ -13,7 +13,9 @@ PREFIX = "RAGMEM_"
 SESSION_VARIABLE = f"{PREFIX}SESSION"
 """Environment variable with the session of the assistant that runs the command."""
 
-_OTHERS = {HOME_VARIABLE, OFFLINE_VARIABLE, SESSION_VARIABLE, SWITCH, DEPTH, LOCK}
+NO_SETTINGS = {HOME_VARIABLE, OFFLINE_VARIABLE, SESSION_VARIABLE, SWITCH, DEPTH, LOCK}
+"""Variables that no setting has."""
+
 _NOT_A_LETTER = re.compile(r"[^A-Z0-9]+")
 
 
@@ -33,7 +35,7 @@ class Variables:
 
     def warnings(self) -> list[str]:
         """Return a line for each unused variable that looks like a setting."""
-        known = {variable_name(*key) for key in self._keys} | _OTHERS
+        known = {variable_name(*key) for key in self._keys} | NO_SETTINGS
         return [line for name in sorted(self._given.keys() - known) if (line := self._warning(name, known))]
 
     def _warning(self, name: str, known: set[str]) -> str:

@@ -115,9 +115,11 @@ def test_a_question_behind_a_command_is_one_and_a_command_line_is_work(tmp_path)
     assert acts(found) == [("said", "Twelve hours."), ("tested", "pytest -q")]
 
 
-def test_the_plan_that_is_handed_to_the_editor_is_no_question(tmp_path):
+@pytest.mark.parametrize("handed", ["", "Hm.\n\n"])
+def test_the_plan_that_is_handed_to_the_editor_is_no_question(tmp_path, handed):
     plan = "Bound the queue at 64.\n\n- Change `make`."
-    told = "".join(f"#### {line}  \n" for line in plan.split("\n"))
+    told = "".join(f"#### {line}  \n" for line in f"{handed}{plan}".split("\n"))
+    plan = f"Hm.\n</think>\n\n{plan}"
     (found,) = read(
         tmp_path, f"{START}#### Why does it grow?  \n\n{plan}\n\n> Tokens: 1 sent.  \n\n{told}\n{EDIT}"
     )
@@ -148,6 +150,7 @@ def test_ends_that_an_editor_has_removed_are_not_needed(tmp_path):
         ("pkg/b.py has:\n```python\nx = 1\n```", "pkg/b.py has:\n```python\nx = 1\n```"),
         ("```python\nnever closed", "```python\nnever closed"),
         ("<think>\nHm.\n</think>\nDone.", "Done."),
+        ("Hm.\n\nOr not.\n</think>\n\nDone.", "Done."),
         ("--------------\n► **THINKING**\n\nHm.\n\n------------\n► **ANSWER**\nDone.", "Done."),
         ("Done.\n<thinking-content-7bbeb8e1441453ad>\nHm.", "Done."),
     ],
@@ -159,6 +162,7 @@ def test_blocks_that_change_a_file_and_thoughts_are_left_out(tmp_path, answer, s
 
 def test_texts_of_several_lines_and_commits_of_others_are_left_out(tmp_path):
     told = "> Committing pkg/a.py before applying edits.  \n> Commit 1111111 Mine  \n> set A=1\nset B=2  \n"
+    told += "\n> Aider v0.86.2\n Model: acme/tide-4\nGit repo: .git  \n"
     undone = "\n#### /undo  \n> Removed: 8145bab fix: Bound the queue  \n"
     (found,) = read(tmp_path, f"{START}#### Bound it.  \n\nDone.\n\n{told}{undone}")
     assert acts(found) == [("said", "Done."), ("added", "/undo 8145bab fix: Bound the queue")]

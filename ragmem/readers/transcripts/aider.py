@@ -22,6 +22,7 @@ HISTORY = ".aider.chat.history.md"
 
 _SESSION = lazy(r"# aider chat started at (?P<at>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\s*")
 _ASKED, _TOLD, _ENDS = "#### ", "> ", "  "
+_BANNER = "> Aider v"
 _COMMAND = lazy(r"(?P<name>/[a-z][a-z-]*|!)(?:\s+(?P<rest>.*))?", re.DOTALL)
 _CONFIRMATION = lazy(r"[^\n]*\(Y\)es/\(N\)o[^\n]*\]: ?\S*")
 _QUESTIONS = frozenset(("/ask", "/code", "/architect", "/context", "/help"))
@@ -29,10 +30,13 @@ _QUESTIONS = frozenset(("/ask", "/code", "/architect", "/context", "/help"))
 
 _RUNS = frozenset(("/run", "/test", "/git", "!"))
 _THOUGHTS = lazy(
-    r"^-{3,}\n► \*\*THINKING\*\*\n.*?^-{3,}\n► \*\*ANSWER\*\*\n"
+    r"^-{3,}\n► \*\*THINKING\*\*\n.*?^-{3,}\n► \*\*ANSWER\*\*$"
+    # The template of some models begins their thoughts.
+    r"|\A(?:(?!^<think).)*^</think>[ \t]*$"
     r"|^<(?P<tag>think(?:ing)?(?:-content-\w{1,64})?)>.*?(?:</(?P=tag)>|\Z)",
     re.DOTALL | re.MULTILINE,
 )
+_THOUGHT_TAG = lazy(r"</?think>")
 _GAP = lazy(r"\n{3,}")
 _FENCE = lazy(r"(?P<mark>`{3,})[^`]{0,80}|<(?P<tag>source|code|pre|codeblock|sourcecode)>\s*")
 _FENCE_END = lazy(r"`{3,}|</(?:source|code|pre|codeblock|sourcecode)>")
@@ -50,7 +54,7 @@ class Aider(RecordReader):
         self._asked: list[str] = []
         self._said: list[str] = []
         self._told: list[str] = []
-        self._answer = ""
+        self._answers: list[list[str]] = []
         self._sessions = Counter[str]()
         self._calls = 0
         builder.cwd = str(path.parent)
@@ -94,12 +98,13 @@ class Aider(RecordReader):
         """Take the question, or the answer with what the program did of it, that was read last."""
         yield from self._ask()
         builder = self._builder
-        said, told = "\n".join(self._said).strip(), self._told
+        answer, told = "\n".join(self._said).strip(), self._told
+        said = _THOUGHTS.sub("", answer).strip()
         self._said, self._told = [], []
         if said:
-            self._answer = said
+            self._answers = [_THOUGHT_TAG.sub("", answer).split(), said.split()]
             edited = {line.removeprefix("Applied edit to ") for line in told if line.startswith("Applied ")}
-            builder.say(_without_edits(_THOUGHTS.sub("", f"{said}\n").split("\n"), edited))
+            builder.say(_without_edits(said.split("\n"), edited))
         for before, line in zip(["", *told], told, strict=False):
             self._program(line, before)
         yield
@@ -110,12 +115,9 @@ class Aider(RecordReader):
         if found and found["name"] in _RUNS:
             self._call("Bash", {"command": found["rest"] or ""})
         asked = (found["rest"] or "" if found["name"] in _QUESTIONS else "") if found else asked
-        # The plan of an architect is handed to the editor as a question.
-        if (
-            asked not in {"", _EMPTY}
-            and not _CONFIRMATION.fullmatch(asked)
-            and asked.split() != self._answer.split()
-        ):
+        # The plan of an architect is handed to the editor as a question, with its thoughts or without.
+        is_plan = _THOUGHT_TAG.sub("", asked).split() in self._answers
+        if asked not in {"", _EMPTY} and not is_plan and not _CONFIRMATION.fullmatch(asked):
             self._builder.ask(user_text(asked), at=self._at or None)
             yield
 
@@ -148,7 +150,8 @@ def _without_outputs(lines: Sequence[str], ends: str) -> Iterator[str]:
         if is_inside and not line.startswith(_ASKED) and not _SESSION.fullmatch(line):
             is_inside = not line.endswith(ends)
             continue
-        is_inside = is_told and line.startswith(_TOLD) and not line.endswith(ends)
+        begins = line.startswith(_TOLD if is_told else _BANNER)
+        is_inside = begins and not line.endswith(ends)
         is_told = f"{line} ".startswith(_TOLD)
         if not is_inside:
             yield line

@@ -147,6 +147,8 @@ def test_ends_that_an_editor_has_removed_are_not_needed(tmp_path):
         ("```diff\n--- pkg/a.py\n+++ pkg/a.py\n@@ @@\n-x\n+y\n```\nDone.", "Done."),
         ("```\npkg/a.py\n<<<<<<< SEARCH\nx\n=======\ny\n>>>>>>> REPLACE\n```\nDone.", "Done."),
         ("<<<<<<< SEARCH\nx\n=======\ny\n>>>>>>> REPLACE\nDone.", "Done."),
+        ("Changes:\n```\n<<<<<<< SEARCH\nx\n=======\ny\n>>>>>>> REPLACE\n```", "Changes:"),
+        ("```diff\n--- pkg/b.py\n+++ pkg/b.py\n-x\n```", "```diff\n--- pkg/b.py\n+++ pkg/b.py\n-x\n```"),
         ("pkg/b.py has:\n```python\nx = 1\n```", "pkg/b.py has:\n```python\nx = 1\n```"),
         ("```python\nnever closed", "```python\nnever closed"),
         ("<think>\nHm.\n</think>\nDone.", "Done."),

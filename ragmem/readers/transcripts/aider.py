@@ -37,6 +37,7 @@ _THOUGHTS = lazy(
     re.DOTALL | re.MULTILINE,
 )
 _THOUGHT_TAG = lazy(r"</?think>")
+_FILE = lazy(r"\S*[\w-][./\\][\w-]\S*")
 _GAP = lazy(r"\n{3,}")
 _FENCE = lazy(r"(?P<mark>`{3,})[^`]{0,80}|<(?P<tag>source|code|pre|codeblock|sourcecode)>\s*")
 _FENCE_END = lazy(r"`{3,}|</(?:source|code|pre|codeblock|sourcecode)>")
@@ -178,10 +179,11 @@ def _without_edits(lines: Sequence[str], edited: Collection[str]) -> str:
         block = lines[number : places[at] + 1]
         number = places[at] + 1
         name = _path(kept[-1]) if kept else ""
-        is_diff = len(block) > 2 and block[1].startswith("--- ") and block[2].startswith("+++ ")
-        if not (is_diff or _SEARCH in block or name in edited or _path(block[1]) in edited):
+        # A block or a diff may name its file itself.
+        names = {name, *(_path(one.removeprefix("+++ ")) for one in block[1:3])}
+        if _SEARCH not in block and names.isdisjoint(edited):
             kept += block
-        elif name and " " not in name:
+        elif name in edited or _FILE.fullmatch(name):
             kept.pop()
     return _GAP.sub("\n\n", "\n".join(kept))
 

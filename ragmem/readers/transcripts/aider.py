@@ -9,12 +9,11 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from ragmem.patterns import lazy
 from ragmem.readers.transcripts.cleanup import user_text
 from ragmem.readers.transcripts.exchange_builder import MAX_NAME, ExchangeBuilder
-from ragmem.readers.transcripts.format import Format, RecordReader, read_text_document
+from ragmem.readers.transcripts.format import Format, TextReader, read_text_document
 from ragmem.readers.transcripts.tools import call_of
 
 NAME = "aider"
@@ -46,7 +45,7 @@ _EMPTY = "<blank>"
 """What the program writes for a question without words."""
 
 
-class Aider(RecordReader):
+class Aider(TextReader):
     """Reads the sessions of a chat history; a question of the program and its answer are left out."""
 
     def __init__(self, builder: ExchangeBuilder, path: Path, *, sidechains: bool) -> None:  # noqa: ARG002 - has none
@@ -59,10 +58,6 @@ class Aider(RecordReader):
         self._sessions = Counter[str]()
         self._calls = 0
         builder.cwd = str(path.parent)
-
-    def take(self, record: Mapping[str, Any]) -> None:
-        """Skip a record: this format has none."""
-        self._builder.skip(str(record.get("type", "")), known=False)
 
     def take_text(self, text: str) -> Iterator[None]:
         """Read the messages of a file one by one; yield after each."""
@@ -203,8 +198,4 @@ def is_document(_path: Path, head: bytes) -> bool:
     return _SESSION.fullmatch(first.decode("utf-8", "replace")) is not None
 
 
-def _is_record(_record: dict[str, Any]) -> bool:
-    return False
-
-
-FORMAT = Format(Aider, _is_record, is_document=is_document, read_document=read_text_document)
+FORMAT = Format(Aider, is_document=is_document, read_document=read_text_document)

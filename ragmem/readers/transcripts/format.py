@@ -29,10 +29,16 @@ class RecordReader(Protocol):
         """Take the next record of a transcript."""
 
 
-class TextReader(Protocol):
-    """Reads a document of text into an `ExchangeBuilder`."""
+class TextReader(RecordReader, Protocol):
+    """Reads a document of text, which has no records, into an `ExchangeBuilder`."""
 
-    def take_text(self, text: str, /) -> Iterator[None]:
+    _builder: Any
+
+    def take(self, record: Mapping[str, Any]) -> None:
+        """Skip a record."""
+        self._builder.skip(str(record.get("type", "")), known=False)
+
+    def take_text(self, text: str) -> Iterator[None]:
         """Read the messages one by one; yield after each."""
 
 
@@ -79,7 +85,7 @@ class Format:
 
     reader: Callable[..., RecordReader]
     """Takes an `ExchangeBuilder`, the path, and `sidechains`."""
-    is_record: Callable[[dict[str, Any]], bool]
+    is_record: Callable[[dict[str, Any]], bool] = _never
     """Tells whether a record is of this format and of no other."""
     may_be_record: Callable[[dict[str, Any]], bool] = _never
     """Tells whether a record may be of this format; only the path can decide."""

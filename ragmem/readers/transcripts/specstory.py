@@ -21,7 +21,7 @@ from ragmem.frozen import dataclass
 from ragmem.readers.dates import parse_time
 from ragmem.readers.transcripts.cleanup import INTERRUPTED, summary_text, user_text
 from ragmem.readers.transcripts.exchange_builder import MAX_NAME, ExchangeBuilder
-from ragmem.readers.transcripts.format import Format, RecordReader, read_text_document
+from ragmem.readers.transcripts.format import Format, TextReader, read_text_document
 from ragmem.readers.transcripts.tools import NOTHING, Call, call_of
 
 NAME = "specstory"
@@ -144,7 +144,7 @@ class _ToolUse:
     body: str
 
 
-class SpecStory(RecordReader):
+class SpecStory(TextReader):
     """Reads a file of SpecStory; messages of subagents only with `sidechains`."""
 
     def __init__(self, builder: ExchangeBuilder, path: Path, *, sidechains: bool) -> None:
@@ -158,10 +158,6 @@ class SpecStory(RecordReader):
         self._is_first = False
         builder.cwd = str(self._root) if self._root else ""
         builder.session = path.stem
-
-    def take(self, record: Mapping[str, Any]) -> None:
-        """Skip a record: this format has none."""
-        self._builder.skip(str(record.get("type", "")), known=False)
 
     def take_text(self, text: str) -> Iterator[None]:
         """Read the messages of a file one by one; yield after each."""
@@ -500,8 +496,4 @@ def is_document(path: Path, head: bytes) -> bool:
     return any(map(_HEADER.fullmatch, head.decode("utf-8", "replace").splitlines()))
 
 
-def _is_record(_record: dict[str, Any]) -> bool:
-    return False
-
-
-FORMAT = Format(SpecStory, _is_record, is_document=is_document, read_document=read_text_document)
+FORMAT = Format(SpecStory, is_document=is_document, read_document=read_text_document)

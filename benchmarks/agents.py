@@ -232,12 +232,16 @@ def measure(options: argparse.Namespace, home: Path) -> tuple[dict[str, Any], li
         "many": many,
     }
     rows = [
-        _row("message, sent over HTTP, until another process has it", through),
-        _row("message, written by a process without the server", beside),
+        _row("message sent over HTTP, until another process has it", through),
+        _row("message written by a process without the server", beside),
         _row("POST /heartbeat, to its answer", beats),
         _row("GET /shutdown-check, to its answer", checks),
     ]
-    for name, key in (("accepted for all", "accepted"), ("heard", "heard"), ("heard by the last", "last")):
+    for name, key in (
+        ("accepted for all", "accepted"),
+        ("received", "heard"),
+        ("received by the last", "last"),
+    ):
         found = many[key]
         rows.append(
             [
@@ -249,8 +253,8 @@ def measure(options: argparse.Namespace, home: Path) -> tuple[dict[str, Any], li
         )
     notes = [
         f"{listeners} open streams take {_told(many)}",
-        f"of {many['heard']['n'] + many['lost']:,} messages to them {many['lost']:,} were lost",
-        f"after they left: {many['listeners_left']} listen",
+        f"{many['lost']:,} of {many['heard']['n'] + many['lost']:,} messages to them were lost",
+        f"listeners after they left: {many['listeners_left']}",
     ]
     return document, rows, notes
 

@@ -19,14 +19,14 @@ import common
 
 BEFORE = {
     "files": 993,
-    "code lines": 103_828,
+    "lines of code": 103_828,
     "folders": 38,
     "modules in the largest folder": 205,
     "folders of more than 25 modules": 8,
-    "modules in import circles": 10,
-    "modules that a warm question enters": 51,
-    "modules that a warm ingest enters": 113,
-    "modules that a hook enters": 16,
+    "modules in import cycles": 10,
+    "modules that a warm question executes": 51,
+    "modules that a warm ingest executes": 113,
+    "modules that a hook executes": 16,
 }
 """The same figures of the commit before the rooms, where each layer was one folder."""
 
@@ -81,9 +81,9 @@ def main() -> None:
         environ = common.environment(folder) | {"HOME": str(folder)}
         question = IN_PROCESS.replace("WORK", "question")
         ingest = IN_PROCESS.replace("WORK", "ingest")
-        found["modules that a warm question enters"] = entered(question, environ)
-        found["modules that a warm ingest enters"] = entered(ingest, environ)
-        found["modules that a hook enters"] = entered(HOOK, environ)
+        found["modules that a warm question executes"] = entered(question, environ)
+        found["modules that a warm ingest executes"] = entered(ingest, environ)
+        found["modules that a hook executes"] = entered(HOOK, environ)
     document = {"machine": common.machine(), "before": BEFORE, "today": found}
     rows = [[name, f"{BEFORE[name]:,}", f"{count:,}"] for name, count in found.items()]
     common.report("architecture", document, ["what", "before", "today"], rows, options=options)
@@ -95,11 +95,11 @@ def counts(package: Path) -> dict[str, int]:
     folders = Counter(path.parent for path in paths if path.name != "__init__.py")
     return {
         "files": len(paths),
-        "code lines": sum(map(code_lines, paths)),
+        "lines of code": sum(map(code_lines, paths)),
         "folders": len(folders),
         "modules in the largest folder": max(folders.values()),
         f"folders of more than {MANY} modules": sum(count > MANY for count in folders.values()),
-        "modules in import circles": len(circles(package)),
+        "modules in import cycles": len(circles(package)),
     }
 
 

@@ -6,7 +6,7 @@ answers and commits. A block is a hit where it shares a name with the session (a
 issue) that at most a quarter of the project's sessions have, or two words of its prompts that a tenth have;
 neither counts if one in ten of other developers' documents has it. For
 chance, the same blocks are compared with a later session of the project and with one of another project.
-`--week` replays the prompts as well, and tells what was told twice or had been refuted. `--checkpoints`
+`--week` replays the prompts as well, and tells what was injected twice or had been refuted. `--checkpoints`
 replays what clones keep beside their commits (Entire): the sessions of each developer, with their branches.
 """
 
@@ -549,14 +549,14 @@ def row_of(name: str, found: dict[str, Any]) -> list[str]:
 HEADERS = [
     "set",
     "sessions with earlier ones",
-    "told something that they touch",
-    "blocks a session",
+    "got something relevant",
+    "blocks per session",
     "precision",
     "by chance: a later session",
     "another project",
     "characters",
-    "at most",
-    "headings and frame",
+    "most",
+    "share of headings",
 ]
 
 
@@ -612,13 +612,13 @@ def main() -> None:
 WEEK_HEADERS = [
     "sessions",
     "number",
-    "characters of a session",
-    "at most",
+    "characters per session",
+    "most",
     "at the start",
-    "at most",
+    "most",
     "prompts answered",
-    "told twice",
-    "told though refuted",
+    "injected twice",
+    "injected though refuted",
 ]
 
 

@@ -243,7 +243,7 @@ def speed() -> dict[str, Any]:
 
 def _compared(name: str, one: dict[str, Any]) -> str:
     return (
-        f"{name} ({one['files']} files, {one['lines']:,} lines) beside what importing it shows: "
+        f"{name} ({one['files']} files, {one['lines']:,} lines), compared with what importing it shows: "
         f"{one['imports']} imports within it, recall {one['imports_recall']:.3f}, "
         f"precision {one['imports_precision']:.3f}; {one['bases']} bases of its classes, "
         f"recall {one['bases_recall']:.3f}, precision {one['bases_precision']:.3f}"
@@ -265,10 +265,12 @@ def main() -> int:
     rows[-1][5:7] = [f"{sum(one[at] for one in known)}/{sum(one[2] for one in known)}" for at in (0, 1)]
     headers = ["category", "complete", "sound", "precision", "recall", "PyCG complete", "PyCG sound"]
     headers += [f"by last name: {name}" for name in ("complete", "sound", "precision", "recall")]
-    notes = ["complete: programs without a wrong edge; sound: without a missing one; of edges the rest"]
+    notes = [
+        "complete: programs without a wrong edge; sound: without a missing one; the rest: shares of edges"
+    ]
     notes.append(
-        "PyCG's figures: table 3 of Salis et al., ICSE 2021, as in the sample results of its artifact "
-        "(vitsalis/pycg-evaluation); dynamic and external are not in it, and precision and recall of "
+        "PyCG's figures: table 3 of Salis et al., ICSE 2021, from the sample results of its artifact "
+        "(vitsalis/pycg-evaluation); it lacks dynamic and external, and precision and recall of "
         "edges are not published for these programs"
     )
     notes += [f"{one['program']}: missing {one['missing']}, wrong {one['wrong']}" for one in differing]
@@ -285,9 +287,9 @@ def main() -> int:
         notes += [_compared(name, one) for name, one in document["packages"].items()]
         quick = document["speed"]
         notes.append(
-            f"{quick['package']}: {quick['files']} files, {quick['lines']:,} lines are parsed at "
+            f"{quick['package']}: {quick['files']} files, {quick['lines']:,} lines, parsed at "
             f"{quick['lines_per_second']:,.0f} lines/s, linked in {quick['link_seconds']:.1f} s on one core; "
-            f"facts as JSON are {quick['facts_bytes'] / quick['source_bytes']:.2f} of the source"
+            f"facts as JSON take {quick['facts_bytes'] / quick['source_bytes']:.2f} of the source's size"
         )
     common.report("callgraph", document, headers, rows, options=options, notes=notes)
     return 0

@@ -66,9 +66,9 @@ def measure(root: Path, home: Path) -> dict[str, Any]:
         runs = [timed("first", lambda: memory.code.ingest(root), once=True)]
         runs.append(timed("nothing changed", lambda: memory.code.ingest(root)))
         changed = largest(root)
-        runs.append(timed("a comment added to one", lambda: edited(memory, root, changed, "\n# more\n")))
+        runs.append(timed("a comment added to one file", lambda: edited(memory, root, changed, "\n# more\n")))
         defined = "\n\ndef newly_defined():\n    return 1\n"
-        runs.append(timed("a function added to one", lambda: edited(memory, root, changed, defined)))
+        runs.append(timed("a function added to one file", lambda: edited(memory, root, changed, defined)))
         report = memory.code.ingest(root)
         return {
             "runs": runs,

@@ -101,16 +101,16 @@ def main() -> None:
         }
         document["cross_validated"] = unseen = cross_validate(evidence, options.folds)
         notes.append(
-            f"With weights that are learnt on other repositories than those they are measured on"
+            f"With weights learnt on other repositories than those they are measured on"
             f" ({options.folds} folds, from equal weights): NDCG@10 {unseen:.3f}."
         )
     common.report("code_search", document, HEADERS, rows, options=options, notes=notes)
 
 
 NOTE = (
-    "NDCG is by file, over all that the annotation names. A published figure is the mean over the same"
-    " repositories. The index of ragmem includes the graph of the code; the time of vectors leaves out the"
-    " embedding of the question, which ragmem's search of code needs none of."
+    "NDCG is by file, over all annotated files. A published figure is the mean over the same"
+    " repositories. ragmem's index includes the code graph; the time of vectors excludes the"
+    " embedding of the question, which ragmem's code search does not need."
 )
 
 

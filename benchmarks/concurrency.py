@@ -212,12 +212,12 @@ def summary(values: list[float]) -> dict[str, float]:
     }
 
 
-WAIT = "reader: open the home and see a snapshot"
+WAIT = "reader: open the home and read a snapshot"
 
 ROWS = {
     WAIT: ("read", "wait"),
     "serve: an answer over HTTP": ("serve", "seconds"),
-    "reader: that and an answer": ("read", "seconds"),
+    "reader: open the home and get an answer": ("read", "seconds"),
     "4 writers: wait for their turn": ("write", "wait"),
     "4 writers: ingest a note": ("write", "seconds"),
 }
@@ -267,9 +267,9 @@ def report(document: dict[str, Any], options: argparse.Namespace) -> None:
         figures = [common.milliseconds(busy[key]) for key in ("p50", "p95", "max")]
         rows.append([name, f"{busy['n']:,}", alone, *figures])
     document["passed"] = {
-        "nothing acknowledged is lost": document["lost"] == 0,
-        "no error": not document["errors"],
-        "every invariant holds": not document["violations"],
+        "no acknowledged write is lost": document["lost"] == 0,
+        "no errors": not document["errors"],
+        "all invariants hold": not document["violations"],
         "readers wait under 100 ms at the median": document["figures"][WAIT]["busy"]["p50"] < LIMIT,
     }
     errors, violations = len(document["errors"]), len(document["violations"])
@@ -278,9 +278,9 @@ def report(document: dict[str, Any], options: argparse.Namespace) -> None:
         f" {violations} broken invariants"
     )
     notes = [
-        f"{document['size']:,} memories before, {WRITERS} writers for {document['seconds']:.0f} s: {outcome}",
-        f"notes of each writer: {', '.join(str(count) for count in document['per_writer'])}",
-        f"write-ahead log at its largest: {document['largest_log'] / 2**20:.1f} MB",
+        f"{document['size']:,} memories, {WRITERS} writers for {document['seconds']:.0f} s: {outcome}",
+        f"notes per writer: {', '.join(str(count) for count in document['per_writer'])}",
+        f"largest write-ahead log: {document['largest_log'] / 2**20:.1f} MB",
         *(f"{'yes' if good else 'NO'}: {promise}" for promise, good in document["passed"].items()),
     ]
     headers = ["milliseconds", "operations", "alone p50", "p50", "p95", "max"]

@@ -360,12 +360,12 @@ def half_of(memories: Sequence[Memory], half: str) -> list[str]:
 
 
 HEADERS = [
-    "moment",
-    "due",
-    "told it",
-    "told only others",
-    "not due",
-    "told something",
+    "event",
+    "relevant",
+    "injected",
+    "only others injected",
+    "irrelevant",
+    "something injected",
     "characters",
     "p50 ms",
     "p95 ms",
@@ -416,9 +416,9 @@ def main() -> None:
                     ]
                 )
     among = len(memories) + len(further)
-    notes = [f"{len(projects)} repositories, {len(chosen):,} memories of theirs among {among:,}"]
+    notes = [f"{len(projects)} repositories with {len(chosen):,} memories, of {among:,} in all"]
     if further:
-        notes.append(f"errors as noted: {len(quoting)} further repositories, {len(noted):,} memories")
+        notes.append(f"errors as noted: {len(quoting)} further repositories with {len(noted):,} memories")
     document = {"benchmark": "cues", "machine": about, "half": options.half, "moments": figures}
     common.report("cues", document, HEADERS, rows, options=options, notes=notes)
 

@@ -236,17 +236,17 @@ def _report(
             updates = [one + two for one, two in zip(updates, figures["updates"], strict=True)]
         rows.append([*cells, f"{updates[0]}/{updates[1]}"])
     notes = [
-        "bound b: the relevance times 1 - b (old) to 1 (new); published: 0.7 relevance + 0.3 recency",
-        "half-lives alone: no share of recency goes within days; with bound 0.3 it is the former default",
-        "pairs: superseding pairs whose newer half stands first, a day after the last memory of their file",
-        "by both: asked by the words that both halves share; by the older or newer: by its first sentence",
-        "sets: recall@5 at the question's date, else at the set's last; oldest, newest: by the answer's age",
+        "bound b: relevance times 1 - b (old) to 1 (new); published: 0.7 relevance + 0.3 recency",
+        "half-lives alone: no part of recency expires within days; bound 0.3 was the former default",
+        "pairs: superseding pairs whose newer half comes first, a day after the last memory of their file",
+        "by both: the question is the words that both halves share; by one half: its first sentence",
+        "sets: recall@5 at the question's date, or the set's last one; oldest, newest: thirds by age",
     ]
     for name in names:
         figures = document["sets"][name]["none"]
         days = " - ".join(str(value) for value in figures["days"])
         notes.append(
-            f"{name}: {figures['questions']} questions; age of the answers, ends of the thirds: {days} days"
+            f"{name}: {figures['questions']} questions; age of the answers, bounds of the thirds: {days} days"
         )
     common.report("decay", document, headers, rows, options=options, notes=notes)
 

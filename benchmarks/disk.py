@@ -33,7 +33,7 @@ def parts(home: Path) -> tuple[dict[str, Part], int]:
     for path in home.rglob("*"):
         if path.is_file() and path != database:
             place = path.relative_to(home).parts
-            found[f"beside it: {'/'.join(place[:2])}"]["rows"] += path.stat().st_size
+            found[f"files: {'/'.join(place[:2])}"]["rows"] += path.stat().st_size
     connection = sqlite3.connect(f"file:{database}?mode=ro", uri=True)
     try:
         owners = dict(connection.execute(OWNERS).fetchall())
@@ -93,10 +93,10 @@ def main() -> None:
         size = common.folder_bytes(home)
         found, text = parts(home)
     document |= {"parts": found, "text_bytes": text, "home_bytes": size}
-    headers = ["part", "rows MB", "indexes MB", "unused of it MB", "by text", "share"]
+    headers = ["part", "rows MB", "indexes MB", "unused MB", "per byte of text", "share"]
     notes = [
-        f"{text / 1e6:.2f} MB of text; by text: bytes on disk for each byte of it",
-        f"a part is a table with its indexes, or a folder beside the database; below {SMALL:.1%}: all others",
+        f"{text / 1e6:.2f} MB of text; unused: free space in the pages of rows and indexes",
+        f"part: a table with its indexes, or a folder of files; all others: parts below {SMALL:.1%}",
     ]
     common.report("disk", document, headers, rows_of(found, text), options=options, notes=notes)
 

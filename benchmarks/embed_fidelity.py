@@ -166,11 +166,11 @@ def main() -> int:
     headers = ["engine", "sentences", "cosine mean", "min", "met", "top-10", "batch", "tok/CPU-s"]
     headers += ["tok/s 1 thread", "2 threads", "question ms", "first ms min", "median"]
     notes = [
-        "cosine and top-10: to the original float32 weights' vectors, computed in float64 with exact erf",
-        "met: the least cosine is at least "
+        "cosine and top-10: compared with the original float32 weights, computed in float64 with exact erf",
+        "met: the lowest cosine is at least "
         + ", ".join(f"{least} ({engine})" for engine, least in LEAST_COSINE.items()),
-        "batch: largest difference of a component between a text alone and among others",
-        "first: from a started interpreter to a question's vector, in a new process, files in the page cache",
+        "batch: largest difference in a component between a text embedded alone and in a batch",
+        "first: from the started interpreter to a question's vector, with files in the page cache",
     ]
     rows = [row(engine, result) for engine, result in results.items()]
     common.report("embed_fidelity", document, headers, rows, options=options, notes=notes)

@@ -188,16 +188,16 @@ def main() -> None:
     document["rerank"] = {"candidates": CANDIDATES, **told}
     note = (
         f"a cross-encoder of six layers and 22 million parameters, int8, reads {CANDIDATES} such texts in"
-        f" {told['cpu']:.1f} processor seconds"
+        f" {told['cpu']:.1f} s of processor time"
     )
     headers = [
         "model with random weights",
-        "tokens per processor second",
-        "by hand",
+        "tokens per CPU-second",
+        "direct",
         "share",
-        "least cosine of both",
-        "peak of memory",
-        "by hand",
+        "lowest cosine of the two",
+        "peak memory",
+        "direct",
     ]
     common.report("embed_onnx", document, headers, rows, options=options, notes=[note])
 

@@ -101,7 +101,7 @@ def verdicts(results: Mapping[str, Figures], limits: Mapping[str, float]) -> lis
     """Return for each target whether it holds, and where it does not, what the limit is."""
     base = results.get(YARDSTICK)
     if base is None or base.left_out:
-        return ["no targets were judged: they are relative to sentence-transformers"]
+        return ["no targets were checked, as they are relative to sentence-transformers"]
     lines = []
     for engine, least in TARGETS.items():
         figures = results.get(engine)
@@ -138,18 +138,18 @@ def notes_of(
     reachable = [f"{engine} {limit:,.0f}" for engine, limit in limits.items()]
     mean = statistics.fmean(counts)
     notes = [
-        f"""tok/s: medians of rounds in which the engines took turns on the same {len(counts)} texts, ragmem's
-        own chunks of documents ({mean:.0f} tokens in the mean); x: times {YARDSTICK}; CPU: tokens per second
-        of processor time, which other work on the machine changes less""",
-        "first vector: from the start of a new process to a question's vector, files in the page cache",
-        f"""cosine, top-10: to {YARDSTICK} in float32, over so many documents and questions:
+        f"""tok/s: medians of interleaved rounds over the same {len(counts)} chunks of
+        documents (mean: {mean:.0f} tokens); x: times {YARDSTICK}; CPU: tokens per second
+        of processor time, which depends less on other load""",
+        "first vector: from the start of a new process to a question's vector, with files in the page cache",
+        f"""cosine, top-10: compared with {YARDSTICK} in float32; number of documents and questions:
         {", ".join(embedded)}; documents are read up to {WINDOW} tokens""",
-        f"""recall@10: mean of {", ".join(f"{name} ({asked} questions)" for name, asked in sets)}; none where
+        f"""recall@10: mean of {", ".join(f"{name} ({asked} questions)" for name, asked in sets)}; omitted if
         an engine is too slow for all of them; memory: peak of the process that embedded them on all cores""",
         f"""limit: {(matrix_operations() + attention) / 1e6:.1f} million operations a token,
-        {attention / 1e6:.1f} of them attention; best rate of one core in products of the model's shapes, in
-        thousand millions a second: {", ".join(rates)} (onnx: int8, its quantisation included); with nothing
-        else to do that would be, in tokens/s: {", ".join(reachable)}""",
+        {attention / 1e6:.1f} of them attention; best rate of one core for the model's matrix products, in
+        billion operations a second: {", ".join(rates)} (onnx: int8, including quantisation); with nothing
+        else to do this would be, in tokens/s: {", ".join(reachable)}""",
         *verdicts(results, limits),
     ]
     return [" ".join(note.split()) for note in notes]

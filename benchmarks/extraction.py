@@ -224,7 +224,7 @@ def extractors_without_models() -> dict[str, Callable[[Passage], list[Extraction
     if phrases is not None:
         found["key phrases (yake)"] = by_names(phrases)
         found["rules and key phrases"] = with_rules(phrases)
-    return {**found, "the annotation, read as answers": by_annotation}
+    return {**found, "the annotation, parsed as answers": by_annotation}
 
 
 def main() -> int:
@@ -244,7 +244,7 @@ def main() -> int:
         passages = passages[:5]
 
     extractors = extractors_without_models()
-    notes = [f"{len(passages)} passages; the annotation itself scores 1 before it is read"]
+    notes = [f"{len(passages)} passages; the annotation itself scores 1 before parsing"]
     if baselines.phrases() is None:
         notes.append(f"yake is not installed: {baselines.YAKE}")
     with Ragmem.open() as memory:
@@ -294,14 +294,14 @@ def main() -> int:
     strict = others_scored["entity_strict"]
     rows.append(
         [
-            f"rules, {len(others)} passages held back",
+            f"rules, {len(others)} passages held out",
             *(f"{strict[one]:.3f}" for one in ("P", "R", "F1")),
             f"{others_scored['type_acc']:.3f}",
             *[""] * 4,
             f"{others_scored['bytes_per_second'] / 1e3:,.0f}",
         ]
     )
-    sets = {"dev": by_type(scorer, passages), "held back": by_type(scorer, others)}
+    sets = {"dev": by_type(scorer, passages), "held out": by_type(scorer, others)}
     document = {
         "benchmark": "extraction",
         "machine": about,
@@ -317,7 +317,7 @@ def main() -> int:
         types_table(sets),
         options=options,
         notes=[
-            f"found: of {len(passages)} and {len(others)} passages; right: of what the rules give this type"
+            f"found: of the annotation in {len(passages)} and {len(others)} passages; right: of the results"
         ],
     )
     return 0

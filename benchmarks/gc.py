@@ -223,11 +223,11 @@ def rows(size: int, found: dict[str, Any]) -> list[tuple[str, str]]:
     return [
         ("memories", f"{size:,}"),
         *stages,
-        ("connect, plan and apply", f"{found['total']:.1f} s (promised: {PROMISE:.0f} s at {SIZE:,})"),
-        ("peak memory", f"{found['peak_mb']:.0f} MB (promised: {PROMISE_MB:.0f} MB)"),
+        ("connect, plan and apply", f"{found['total']:.1f} s (goal: {PROMISE:.0f} s at {SIZE:,})"),
+        ("peak memory", f"{found['peak_mb']:.0f} MB (goal: {PROMISE_MB:.0f} MB)"),
         (
-            "largest of the processes that help",
-            f"{found['peak_helper_mb']:.0f} MB, {found['helpers']} at a time",
+            "largest worker process",
+            f"{found['peak_helper_mb']:.0f} MB, {found['helpers']} workers",
         ),
         ("connections", f"{found['connections']:,}"),
         *((name, f"{count:,}") for name, count in found["decided"].items()),

@@ -99,9 +99,9 @@ def measure(known: list[str], size: int) -> dict[str, Any]:
 def rows(found: list[dict[str, Any]]) -> Iterator[tuple[str, ...]]:
     """Yield what is told for people."""
     labels = {
-        "first": "the first plan: all is compared and read",
-        "again": "a plan of what was read before",
-        "one more": "a plan after one more memory",
+        "first": "first plan, which reads and compares everything",
+        "again": "plan without changes",
+        "one more": "plan after one more memory",
         "report": "`inspect lifecycle`",
     }
     for key, label in labels.items():
@@ -120,7 +120,7 @@ def main() -> None:
     found = [measure(known, size) for size in sizes]
     document = {"machine": machine, "stores": found}
     headers = ("processor seconds", *(f"{size:,} memories" for size in sizes))
-    notes = [f"Aim: {PROMISE:.0f} s at {SIZES[-1]:,} for a plan of what was read before, and for the report."]
+    notes = [f"goal: {PROMISE:.0f} s at {SIZES[-1]:,} for a plan without changes, and for the report"]
     common.report("gc growth", document, headers, list(rows(found)), options=options, notes=notes)
 
 

@@ -128,7 +128,7 @@ def measure(home: "Home", asked: Sequence[str], rounds: int) -> dict[str, dict[s
 
     events: dict[str, tuple[str, Callable[[str], dict[str, Any]]]] = {
         "a prompt": ("UserPromptSubmit", lambda question: {"prompt": question}),
-        "a prompt that says little": ("UserPromptSubmit", lambda _: {"prompt": "ok"}),
+        "a short prompt": ("UserPromptSubmit", lambda _: {"prompt": "ok"}),
         "research": (
             "PreToolUse",
             lambda question: {"tool_name": "WebSearch", "tool_input": {"query": question}},

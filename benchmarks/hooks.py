@@ -209,7 +209,7 @@ def measure(home: Home, asked: Sequence[str], rounds: int) -> dict[str, dict[str
         "PostToolUse, another file": lambda: home.fields("PostToolUse", **other),
         "SessionStart, warm": lambda: home.fields("SessionStart", source="startup"),
         "UserPromptSubmit, warm": lambda: home.fields("UserPromptSubmit", **prompt()),
-        "UserPromptSubmit, warm, says little": lambda: home.fields("UserPromptSubmit", prompt="ok"),
+        "UserPromptSubmit, warm, short": lambda: home.fields("UserPromptSubmit", prompt="ok"),
         "PreToolUse, warm": lambda: home.fields(
             "PreToolUse", tool_name="WebSearch", tool_input={"query": chance.choice(asked)}
         ),
@@ -364,18 +364,18 @@ def report(document: dict[str, Any], options: argparse.Namespace) -> None:
     slowest = max(document["situations"], key=lambda one: one["seconds"] / one["deadline"])
     session = document["session"]
     measured = (
-        f"{document['memories']:,} memories, {document['rounds']} rounds in turns with Python itself; medians"
-        f" above the goals (60 ms leaving, 150 ms asking warm, 1 s cold): {', '.join(late) or 'none'}"
+        f"{document['memories']:,} memories, {document['rounds']} rounds interleaved with Python; medians"
+        f" above the goals (60 ms leaving, 150 ms querying warm, 1 s cold): {', '.join(late) or 'none'}"
     )
     bad = (
-        f"{len(document['situations'])} hooks in bad situations: exit code 0, valid output and in time, but"
-        f" for: {', '.join(wrong) or 'none'}; nearest to its deadline: {slowest['situation']},"
+        f"{len(document['situations'])} hooks under failures: exit code 0, valid output and in time, except"
+        f" {', '.join(wrong) or 'none'}; nearest to its deadline: {slowest['situation']},"
         f" {slowest['event']} ({slowest['seconds']:.2f} of {slowest['deadline']:g} s);"
-        f" events not kept: {', '.join(lost) or 'none'}"
+        f" events lost: {', '.join(lost) or 'none'}"
     )
-    drains = "a hook that leaves an event is measured without the drain that it lets somebody begin"
+    drains = "a hook that leaves an event is measured without the drain that it triggers"
     handlers = (
-        "by: one server holds the memory for all three, and its processor time counts; p95 above the goal of"
+        "by: one server serves all three, and its processor time counts; p95 above the goal of"
         f" 20 ms by mcp and http: {', '.join(slow) or 'none'}"
     )
     notes = [measured, drains, handlers, bad, session["told"]]
@@ -387,7 +387,7 @@ def report(document: dict[str, Any], options: argparse.Namespace) -> None:
         "CPU p50 ms",
         "CPU p95 ms",
         "times Python",
-        "told",
+        "injected",
     ]
     common.report("hooks", document, headers, rows, options=options, notes=notes)
 

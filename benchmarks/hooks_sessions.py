@@ -175,7 +175,7 @@ def _told(sessions: list[dict[str, Any]]) -> str:
         again = len(blocks) - len(set(blocks))
         unrelated = any(call["told"] for call in session["calls"] if call["asked"] == UNRELATED)
         parts.append(
-            f"session {number} ({len(session['calls'])} hooks) was told something by {len(told)},"
+            f"session {number} ({len(session['calls'])} hooks) got something from {len(told)},"
             f" {again} lines twice, {'something' if unrelated else 'nothing'} for an unrelated prompt"
         )
     return "two sessions replayed from real transcripts: " + "; ".join(parts)

@@ -1,4 +1,4 @@
-"""Attack a `ragmem serve` process, and tell what became of it, of its memory and of an honest client.
+"""Attack a `ragmem serve` process, and tell responses, of its memory and of an honest client.
 
 The attacks are those of tests/server/test_hostile.py, with more idle connections (10,000 where the system
 lets one process open so many), and each for as long as it takes with the limits that a server has by itself.
@@ -130,13 +130,13 @@ def report(document: dict[str, Any], options: Any) -> None:
     common.report(
         "hostile",
         document,
-        ["attack", "what became of it", "failed / asked", "p50 ms", "p95 ms", "max ms", "memory MB"],
+        ["attack", "responses", "failed / asked", "p50 ms", "p95 ms", "max ms", "memory MB"],
         rows,
         options=options,
         notes=[
-            "failed, asked, times: an honest client that asks POST /query all the while, by new connections",
+            "failed, asked, times: of an honest client that calls POST /query throughout, on new connections",
             "memory: resident, a second after the attack",
-            f"idle connections: {document['idle']:,} at once; the server keeps {LIMIT:,} at most",
+            f"idle connections: {document['idle']:,} at once; the server keeps at most {LIMIT:,}",
         ],
     )
     if not all(one["refused_or_inert"] and one["alive"] for one in document["attacks"]):

@@ -177,12 +177,12 @@ def report(document: dict[str, Any], options: Any) -> None:
         for name, found in document["writes"].items()
         if name != BASELINE and found["wall"]["median"] > GOAL
     ]
-    kept = f"missed by {', '.join(slow)}" if slow else "kept by every median"
+    kept = f"missed by {', '.join(slow)}" if slow else "met by every median"
     put, one, many = (common.milliseconds(drained[name]["median"]) for name in ("put", "1", "32"))
     notes = [
-        f"{document['rounds']} rounds in turns; the goal is {GOAL * 1000:.0f} ms: {kept}",
-        f"within a process that runs, a write is durable in {put} ms",
-        f"into the full home one write is taken in {one} ms, 32 in {many} ms (medians, without a model)",
+        f"{document['rounds']} interleaved rounds; the goal of {GOAL * 1000:.0f} ms is {kept}",
+        f"in a running process a write is durable in {put} ms",
+        f"the full home ingests one write in {one} ms, 32 in {many} ms (medians, without a model)",
     ]
     headers = ["ragmem ingest --buffer", "wall min ms", "median ms", "p95 ms", "CPU median ms", "CPU ratio"]
     common.report("inbox", document, headers, rows, options=options, notes=notes)

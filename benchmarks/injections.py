@@ -121,12 +121,12 @@ def rows_of(name: str, event: str, answered: Told, unanswered: Told) -> list[str
 HEADERS = [
     "set, event",
     "prompts with an answer",
-    "told the right memory",
-    "told only others",
+    "got the right memory",
+    "got only others",
     "memories",
     "characters",
     "unrelated prompts",
-    "told nothing",
+    "got nothing",
     "p50 ms",
 ]
 
@@ -166,12 +166,14 @@ def main() -> None:
                     }
                     rows.append(rows_of(name, event, good, bad))
                     if event == "prompt":
-                        short = f"{good.too_short} of {good.prompts} prompts with an answer say too little"
-                        notes.append(f"{name}: {short} to begin a topic, and are told nothing")
+                        short = f"{good.too_short} of {good.prompts} prompts with an answer are too short"
+                        notes.append(f"{name}: {short} to begin a topic, and get nothing")
                     if without:
                         own = ask(memory, without, documents, event=event)
                         silent = f"{own.prompts - own.given} of {own.prompts}"
-                        notes.append(f"{name}, {event}: told nothing where its own have no answer: {silent}")
+                        notes.append(
+                            f"{name}, {event}: own questions without an answer that got nothing: {silent}"
+                        )
             cache.close()
             plain.close()
     common.report("injections", document, HEADERS, rows, options=options, notes=notes)

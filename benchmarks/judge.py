@@ -99,14 +99,14 @@ def figures(answers: Answers, labels: Labels, part: Mask) -> dict[str, float]:
     return {
         "tier": mean(answers["tier"].argmax(1) == labels.tier, part),
         "keep or drop": mean((discard > 0.5) == (labels.tier == DISCARD), part),
-        "kind, of what is kept": mean(answers["kind"].argmax(1) == labels.kind, kept),
+        "kind, of kept texts": mean(answers["kind"].argmax(1) == labels.kind, kept),
         "protected: average precision": average_precision(labels.protected[part], protected[part]),
-        "protected: recall of rules, sources and judge": mean(flagged, part & labels.protected),
-        "protected: precision of rules, sources and judge": mean(labels.protected, flagged),
+        "protected: recall of rules, sources and classifier": mean(flagged, part & labels.protected),
+        "protected: precision of rules, sources and classifier": mean(labels.protected, flagged),
         "calibration error of discard": calibration(discard[part], labels.tier[part] == DISCARD),
-        "discards that are demoted": mean(certain, worthless),
-        "demoted `ingest`": float((certain & (labels.tier == INGEST)).sum()),
-        "demoted protected": float((certain & labels.protected).sum()),
+        "worthless texts that are discarded": mean(certain, worthless),
+        "discarded `ingest`": float((certain & (labels.tier == INGEST)).sum()),
+        "discarded protected": float((certain & labels.protected).sum()),
     }
 
 
@@ -164,7 +164,7 @@ def ablation(data: train_judge.Data, labels: Labels) -> list[list[str]]:
             rows[:, [name.startswith(group) for name in data.names]] = 0.0
         reduced = train_judge.Data(data.snippets, data.repositories, data.names, rows, data.targets)
         found = figures(cross_validate(reduced, 0), labels, everything)
-        shown = ("tier", "keep or drop", "kind, of what is kept", "protected: average precision")
+        shown = ("tier", "keep or drop", "kind, of kept texts", "protected: average precision")
         lines.append(
             [f"without {group.strip()}" if group else "all inputs", *(f"{found[one]:.3f}" for one in shown)]
         )
@@ -199,20 +199,20 @@ def main() -> None:
         ]
         for name in measured["all"][0]
     ]
-    headers = ["figure", *(f"{part}, {who}" for part in parts for who in ("judge", "source alone"))]
+    headers = ["figure", *(f"{part}, {who}" for part in parts for who in ("classifier", "source alone"))]
     notes = (
         (
             f"{len(chat):,} snippets of {len(set(data.repositories))} repositories; {only_chats.sum()} in"
-            f" chats, {(~chat).sum():,} in notes; {FOLDS} folds, dealt in {len(answers)} ways: mean [range]"
+            f" chats, {(~chat).sum():,} in notes; {FOLDS} folds, split in {len(answers)} ways: mean [range]"
         ),
         (
-            f"demoted: discard above {CERTAIN}, protected at most {PERHAPS_PROTECTED}, no rule or source"
-            " protects it, not a user's; source alone: the same regressions without the text"
+            f"discarded: discard above {CERTAIN}, protected at most {PERHAPS_PROTECTED}, no rule or source"
+            " protects it, not a user's; source alone: the same models without the text"
         ),
     )
     common.report("judge", document, headers, rows, options=options, notes=notes)
     report_more(
-        "judge_curve", ["p(discard)", "n", "mean p", "discards"], reliability(answers, labels), options
+        "judge_curve", ["p(discard)", "n", "mean p", "worthless"], reliability(answers, labels), options
     )
     if not options.quick:
         names = ["inputs", "tier", "keep or drop", "kind", "protected: average precision"]

@@ -208,7 +208,7 @@ def rows_of(sizes: Mapping[int, Mapping[str, Any]]) -> list[list[str]]:
     lines = [
         ("warm question, CPU", "warm", "whole"),
         *((f"- {name}", "warm", name) for name in NAMES),
-        ("warm question, by the clock", "warm", "wall"),
+        ("warm question, wall time", "warm", "wall"),
         ("cold question, whole process, CPU", "cold", ""),
     ]
 
@@ -228,11 +228,11 @@ def rows_of(sizes: Mapping[int, Mapping[str, Any]]) -> list[list[str]]:
 
 
 NOTES = (
-    "each question is new and asked once; its embedding counts; CPU is user and system of all threads",
-    "the garbage collector is set as in the warm process",
-    "of the questions, every other one is asked as a whole, the others by stage (by the package of the code)",
+    "each question is new, asked once, and includes its embedding; CPU is user plus system of all threads",
+    "the garbage collector has the settings of the warm process",
+    "every other question is timed as a whole, the others by stage (the package of the code)",
     "floor: the model alone; one product with all vectors; FTS5 with the same words; eight rows",
-    "texts: the notes, then documents of the sets, then these with their sentences in another order",
+    "texts: the notes, then the sets' documents, then these documents with reordered sentences",
 )
 
 
@@ -272,7 +272,7 @@ def main() -> None:
     ]
     stores = [
         f"{one['chunks']:,} chunks name {one['entities']:,} entities with {one['relations']:,} relations; "
-        f"seeded in {one['seed_cpu_seconds']:,.0f} processor seconds, with {one['seed_peak_mb']:,.0f} MB"
+        f"seeded in {one['seed_cpu_seconds']:,.0f} s of processor time, with {one['seed_peak_mb']:,.0f} MB"
         for one in results.values()
     ]
     stores.append(f"the model runs on {', '.join(sorted({one['engine'] for one in results.values()}))}")

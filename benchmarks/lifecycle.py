@@ -171,27 +171,27 @@ def figures(rows: Sequence[Row], seen: Seen) -> dict[str, Any]:
 
 LINES: Sequence[tuple[str, str, Callable[[Mapping[str, Any]], tuple[str, bool]]]] = (
     (
-        "noise and templates out of answers",
+        "noise and templates removed from answers",
         "",
         lambda f: (_of(f["noise"]["expired"], f["noise"]["of"]), True),
     ),
     (
-        "... templates of them",
+        "... of which templates",
         "",
         lambda f: (_of(f["templates"]["expired"], f["templates"]["of"]), True),
     ),
     (
-        "others taken for a template",
+        "texts wrongly taken for templates",
         "0",
         lambda f: (str(len(f["templates"]["false"])), not f["templates"]["false"]),
     ),
     (
-        "valuable loners out of answers",
+        "valuable single memories removed from answers",
         "0",
         lambda f: (_of(len(f["valuable"]["archived"]), f["valuable"]["of"]), not f["valuable"]["archived"]),
     ),
     (
-        "protected out of answers",
+        "protected memories removed from answers",
         "0",
         lambda f: (
             _of(len(f["protected"]["archived"]), f["protected"]["of"]),
@@ -212,17 +212,17 @@ LINES: Sequence[tuple[str, str, Callable[[Mapping[str, Any]], tuple[str, bool]]]
         ),
     ),
     (
-        "... hidden",
+        "... of which hidden",
         "",
         lambda f: (_of(f["superseded"]["found"], f["superseded"]["of"]), True),
     ),
     (
-        "hidden pairs that are none",
+        "hidden pairs that do not supersede",
         "at most 1",
         lambda f: (str(len(f["superseded"]["false"])), len(f["superseded"]["false"]) <= 1),
     ),
     (
-        "... of them in the wrong direction",
+        "... of which in the wrong direction",
         "0",
         lambda f: (str(f["superseded"]["turned"]), not f["superseded"]["turned"]),
     ),
@@ -261,8 +261,8 @@ def main() -> None:
     print(f"across projects: {found['across_projects']}")
     stored = f"{found['entries']} annotated entries (development half), stored with the bundled model"
     notes = [
-        f"{stored}; {waves} waves of notes of other things, gc until it is quiet after each",
-        "noise has no target: what is not surely some stays",
+        f"{stored}; {waves} waves of unrelated notes, with gc after each until nothing changes",
+        "noise has no target: uncertain texts stay",
     ]
     common.report(
         "lifecycle", document, ["what", "wanted", "measured", "reached"], table, options=options, notes=notes

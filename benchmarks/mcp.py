@@ -171,7 +171,7 @@ def report(
         "times Python",
     ]
     notes = [
-        f"{rounds} rounds in turns; calls are searches in the home of examples/home, without the handshake"
+        f"{rounds} interleaved rounds; calls are searches in the home of examples/home, without the handshake"
     ]
     common.report("mcp", document, headers, rows, options=options, notes=notes)
 

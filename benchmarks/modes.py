@@ -237,8 +237,8 @@ def told(sets: Mapping[str, Mapping[str, Any]]) -> list[str]:
         compared = f"WORSE ({', '.join(behind)}) than" if behind else "as good as"
         notes.append(
             f"{name}: naive and mix {'within' if near else 'NOT within'} {NEAR} of the default's recall@5; "
-            f"hybrid, local and global {compared} LightRAG's own order (recall@5 and MRR, {NOISE} is noise); "
-            f"nonsense kept silent in every mode: {silent:.0%} or more"
+            f"hybrid, local and global {compared} LightRAG's own order (recall@5, MRR; {NOISE} is noise); "
+            f"nonsense without an answer in every mode: {silent:.0%} or more"
         )
     return notes
 

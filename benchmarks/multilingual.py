@@ -136,7 +136,7 @@ def main() -> None:
     if not options.model:
         with english_alone():
             plain = [figures(asked[one], answers(own[one], asked[one])) for one in languages]
-        rows["mean, English alone"] = mean(plain)
+        rows["mean, English only"] = mean(plain)
     rows["mean in the pool"] = mean([figures(asked[language], pooled) for language in languages])
     if options.details:
         for row in questions:

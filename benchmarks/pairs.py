@@ -67,14 +67,14 @@ def figures(answers: Answers, data: train_pairs.Data, part: Mask) -> dict[str, f
     superseded = part & (relation == SUPERSEDES)
     hidden, marked = part & answers.hidden, part & answers.marked
     return {
-        "four relations told right": mean(found == relation, part),
-        "three: *same* and *refines* as one": mean(BROAD[found] == BROAD[relation], part),
-        "superseded ones that are hidden": mean(answers.hidden, superseded),
+        "four relations classified correctly": mean(found == relation, part),
+        "three relations: *same* and *refines* as one": mean(BROAD[found] == BROAD[relation], part),
+        "superseded that are hidden": mean(answers.hidden, superseded),
         "hidden: number": float(hidden.sum()),
         "hidden: distinct": mean(relation == DISTINCT, hidden),
         "hidden: refines": mean(relation == REFINES, hidden),
         "hidden: same": mean(relation == SAME, hidden),
-        "superseded ones that are marked or hidden": mean(answers.marked, superseded),
+        "superseded that are marked or hidden": mean(answers.marked, superseded),
         "marked or hidden: number": float(marked.sum()),
         "marked or hidden: distinct": mean(relation == DISTINCT, marked),
         "marked or hidden: refines": mean(relation == REFINES, marked),
@@ -127,10 +127,10 @@ def bands(answers: Sequence[Answers], data: train_pairs.Data) -> list[list[str]]
         found = [figures(one, data, part) for one in answers]
         counts = [int((part & (data.relation == one)).sum()) for one in range(len(RELATIONS))]
         names = (
-            "three: *same* and *refines* as one",
-            "superseded ones that are hidden",
+            "three relations: *same* and *refines* as one",
+            "superseded that are hidden",
             "hidden: distinct",
-            "superseded ones that are marked or hidden",
+            "superseded that are marked or hidden",
             "marked or hidden: distinct",
         )
         lines.append(
@@ -173,7 +173,7 @@ def main() -> None:
     data = train_pairs.read(options.data, options.notes)
     answers = [cross_validate(data, seed) for seed in range(1 if options.quick else DEALS)]
     sure = data.labelled & np.array([one.get("sure", True) for one in data.pairs])
-    parts = {"all": data.labelled, "sure ones": sure}
+    parts = {"all": data.labelled, "sure": sure}
     measured = {name: [figures(one, data, part) for one in answers] for name, part in parts.items()}
     around = [neighbours(one, data) for one in answers]
     rows = [
@@ -186,16 +186,16 @@ def main() -> None:
         (
             f"{labelled} pairs of {len(set(data.repositories[data.labelled]))} repositories, {sure.sum()} of"
             f" them sure; {len(data.pairs) - labelled:,} neighbours in documents; {train_pairs.FOLDS} folds,"
-            f" dealt in {len(answers)} ways: mean [range]"
+            f" split in {len(answers)} ways: mean [range]"
         ),
-        f"{microseconds(data):.0f} microseconds for a pair",
+        f"{microseconds(data):.0f} microseconds per pair",
     )
     document = {"machine": common.machine(), "pairs": measured, "neighbours": around}
     common.report("pairs", document, ["figure", *parts], rows, options=options, notes=notes)
     headers = ["share of the superseded", "hidden: distinct", "hidden: refines"]
     headers += ["marked or hidden: distinct", "marked or hidden: refines"]
     tables = {"pairs_curve": (headers, curve(answers, data))}
-    headers = ["similarity", *RELATIONS, "three told right", "hidden", "distinct of those"]
+    headers = ["similarity", *RELATIONS, "three correct", "hidden", "distinct of those"]
     tables["pairs_bands"] = ([*headers, "marked", "distinct of those"], bands(answers, data))
     for name, (headers, lines) in tables.items():
         further = argparse.Namespace(json=None, markdown=options.markdown)

@@ -11,14 +11,14 @@ COLUMNS: Sequence[tuple[str, tuple[str, ...], str]] = (
     ("ingest s", ("ingest", "cpu_seconds"), "seconds"),
     ("first answers s", ("ingest", "first_cpu_seconds"), "seconds"),
     ("peak MB", ("ingest", "peak_mb"), "whole"),
-    ("disk by text", ("ingest", "disk_by_text"), "ratio"),
+    ("disk per byte", ("ingest", "disk_by_text"), "ratio"),
     ("one more ms", ("plain", "median"), "ms"),
     ("with names ms", ("named", "median"), "ms"),
     ("whole process ms", ("whole", "median"), "ms"),
     ("cold ms", ("cold", "median"), "ms"),
     ("warm ms p50", ("asked", "median"), "ms"),
     ("p95", ("asked", "p95"), "ms"),
-    ("asking MB", ("asking_mb",), "whole"),
+    ("query MB", ("asking_mb",), "whole"),
     ("recall@5", ("quality", "recall@5"), "share"),
     ("hit@1", ("quality", "hit@1"), "share"),
     ("hit@5", ("quality", "hit@5"), "share"),
@@ -62,8 +62,8 @@ def table(measured: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[list[s
 def notes(measured: Sequence[Mapping[str, Any]], extent: Extent) -> list[str]:
     """Return what the table does not say: sizes, failures, times by the clock, ours by each other tool."""
     said = [
-        "seconds and ms: of the processor, user and system, of all processes of a tool; medians",
-        f"ingest: {extent.rounds} rounds; one more, with names: {extent.more}; new processes: {extent.cold}",
+        "s and ms: median processor time, user plus system, of all processes of a tool",
+        f"runs: ingest {extent.rounds}; one more, with names {extent.more}; new processes {extent.cold}",
     ]
     for corpus in measured:
         name, ours = corpus["corpus"], corpus["tools"][0]
@@ -78,9 +78,11 @@ def notes(measured: Sequence[Mapping[str, Any]], extent: Extent) -> list[str]:
                 said.append(f"{name}, {one['name']}: {one['failed']}")
             if "by_words" in one:
                 first = ", ".join(f"{what} {one['by_words'][what]:.3f}" for what in ("recall@5", "hit@5"))
-                said.append(f"{name}, {one['name']}: the first answers, by words alone: {first}")
+                said.append(f"{name}, {one['name']}: first answers, by words alone: {first}")
         said += [
-            f"{name}: ours by {one['name']}: {by(ours, one)}" for one in corpus["tools"][1:] if by(ours, one)
+            f"{name}: ragmem / {one['name']} (difference for shares): {by(ours, one)}"
+            for one in corpus["tools"][1:]
+            if by(ours, one)
         ]
         wall = [
             f"{one['name']} {value(one, ('ingest', 'seconds')):,.1f} s and "
@@ -88,7 +90,7 @@ def notes(measured: Sequence[Mapping[str, Any]], extent: Extent) -> list[str]:
             for one in corpus["tools"]
             if "asked_seconds" in one
         ]
-        said.append(f"{name}, by the clock, ingest and a warm question: {', '.join(wall)}")
+        said.append(f"{name}, wall time of ingestion and of a warm question: {', '.join(wall)}")
     return said
 
 

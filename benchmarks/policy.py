@@ -105,7 +105,7 @@ def main() -> None:
             for name, row in sets.items()
         },
     }
-    headers = ["value", "recall@5", "hit@1", "chosen without", "recall@5 there", "hit@1 there"]
+    headers = ["value", "recall@5", "hit@1", "sets that would get it", "recall@5 there", "hit@1 there"]
     common.report("policy", document, headers, rows_of(policy, sets), options=options)
 
 

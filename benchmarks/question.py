@@ -95,8 +95,8 @@ def main() -> None:
         document["sets"][found.name] = {"questions": len(read), "told": told, "dated": own}
     rows += [row_of(name, own) for name in LENGTHS if (own := [item for item in judged if item[0] == name])]
     document["microseconds"] = seconds / count * 1e6
-    notes = [f"reading a question takes {document['microseconds']:.0f} µs of processor time"]
-    headers = ["questions that name a date", "questions", "area", "gold inside", "others inside"]
+    notes = [f"parsing a question takes {document['microseconds']:.0f} µs of processor time"]
+    headers = ["questions that name a date", "questions", "area under curve", "gold inside", "others inside"]
     common.report("question", document, headers, rows, options=options, notes=notes)
 
 

@@ -77,22 +77,22 @@ def main() -> None:
             ]
         )
     notes = [
-        f"{OWN}: {len(secrets)} secrets of {len({one.shape for one in secrets})} shapes, made when this runs",
+        f"{OWN}: {len(secrets)} secrets of {len({one.shape for one in secrets})} formats, new in each run",
         (
-            "each byte of each file is searched, also as UTF-16, hexadecimal, base64, in addresses, in small "
-            "letters, and what is compressed"
+            "each byte of each file is searched, also as UTF-16, hexadecimal, base64, URL-encoded, in lower "
+            "case, and decompressed"
         ),
     ]
     control = document["control"] = not_redacted(everything)
-    notes.append(f"with redaction turned off the same search finds {control} of {len(everything)}")
+    notes.append(f"without redaction the same search finds {control} of {len(everything)}")
     if options.corpus.is_dir():
         document["real"] = real = of_real_texts(options.corpus, options.found)
         notes.append(
             f"real texts: {real['characters'] / 1e6:.1f} million characters, {real['found']} redactions "
-            f"({real['per_100_kb'] * 10:.2f} for 1 MB), {real['mb_per_s']:.1f} MB/s"
+            f"({real['per_100_kb'] * 10:.2f} per MB), {real['mb_per_s']:.1f} MB/s"
         )
     document["detected"] = detected = by_shape(secrets)
-    notes.append(f"texts with a secret in which one is found: {detected['ragmem']} of {len(secrets)}")
+    notes.append(f"texts whose secret was found: {detected['ragmem']} of {len(secrets)}")
     if "detect_secrets" in detected:
         notes.append(
             f"detect-secrets {detected['version']}, default plugins: {detected['detect_secrets']} of "
@@ -101,7 +101,7 @@ def main() -> None:
     common.report(
         "secrets",
         document,
-        ["way in", "memories", "marks in them", "files searched", *(f"stored, {name}" for name in sets)],
+        ["input", "memories", "marks", "files searched", *(f"stored, {name}" for name in sets)],
         rows,
         options=options,
         notes=notes,

@@ -112,7 +112,7 @@ def rows(size: int, found: dict[str, Any]) -> list[tuple[str, str, str]]:
     return [
         ("memories", f"{size:,}", ""),
         (
-            f"report --html (promised: {PROMISE:.0f} s)",
+            f"report --html (goal: {PROMISE:.0f} s)",
             f"{command['median']:.2f} s",
             f"{command['min']:.2f} s",
         ),

@@ -483,17 +483,17 @@ def main() -> None:
     _print_categories(sets)
     headers, rows = _table(sets)
     notes = [
-        f"model {model}; entities and relations: {'of all sets' if options.graph else 'none'}",
-        "default: as `ragmem query` answers",
+        f"model {model}; entities and relations: {'in all sets' if options.graph else 'none'}",
+        "default: the answers of `ragmem query`",
         (
-            "@1k, @4k, @index: share of the gold in the block of `ragmem query --context --budget 1000` and "
-            "4000, and in what `search` of MCP says; answer: share of the answers that stand verbatim in the "
+            "@1k, @4k, @index: share of the gold in the block of `ragmem query --context --budget 1000` or "
+            "4000, or in the result of MCP's `search`; answer: share of answers found verbatim both in the "
             "gold and there"
         ),
         _told_of_silence(sets),
         (
-            "the milliseconds are those of a search in a warm process; embedding the question comes on top, "
-            f"median {common.milliseconds(_embedding(sets))} ms"
+            "ms: a search in a warm process, without embedding the question, which takes a "
+            f"median of {common.milliseconds(_embedding(sets))} ms"
         ),
     ]
     common.report("retrieval", document, headers, rows, options=options, notes=notes)
@@ -512,7 +512,7 @@ def _told_of_silence(sets: Mapping[str, Mapping[str, Any]]) -> str:
     }
     lost = sum(shares.values())
     return (
-        f"silence of the default: {silent / max(1, asked):.1%} of {asked:,} questions on other sets' "
+        f"silent by default: {silent / max(1, asked):.1%} of {asked:,} questions on other sets' "
         f"subjects, {lost / max(1, own):.1%} of the {own:,} with gold"
     )
 

@@ -124,9 +124,9 @@ def main() -> None:
     headers.append("terse or pasted (n)")
     notes = [
         "given: annotated questions (development half); own: tests/data/routing.jsonl, for the router",
-        "the cues were tuned on both, so neither is a figure for unseen questions",
-        "batches when first asked: .957 (92 asked), .614 (70), .760 (75), .611 (54), .732 (41), .902 (41)",
-        "they were written to be hard: nearly half have a misleading word",
+        "the cues were tuned on both, so no figure is for unseen questions",
+        "accuracy of new batches: .957 (92 questions), .614 (70), .760 (75), .611 (54), .732 (41), .902 (41)",
+        "the batches were written to be hard: nearly half of the questions have a misleading word",
     ]
     common.report("routing", document, headers, rows, options=options, notes=notes)
 

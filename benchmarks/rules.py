@@ -33,12 +33,12 @@ QUICK = 3
 HALVES = ("all", "seen", "unseen")
 HEADERS = (
     "half",
-    "moments",
+    "cases",
     "in scope",
     "first",
     "in three",
     "first before",
-    "told",
+    "injected",
     "wrong",
     "silent outside",
 )

@@ -118,7 +118,7 @@ def main() -> None:
             document = measure(place, options)
     document = {"benchmark": "seeding", "machine": about, **document}
     headers, rows = table(document)
-    notes = [f"model {document['model']}; the times are those of whole processes, with their start"]
+    notes = [f"model {document['model']}; times are of whole processes, including their start"]
     common.report("seeding", document, headers, rows, options=options, notes=notes)
 
 
@@ -191,9 +191,9 @@ def table(document: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
         ["entities", f"{sizes['entities']:,}"],
         ["relations", f"{sizes['relations']:,}"],
         ["first run, s", f"{first['seconds']:.1f}"],
-        ["of it processor time, s", f"{first['cpu_seconds']:.1f}"],
+        ["processor time of the first run, s", f"{first['cpu_seconds']:.1f}"],
         [
-            "in full text after, share of its seconds",
+            "time until full text is complete, share of the first run",
             f"{first['report']['searchable_seconds'] / first['seconds']:.3f}",
         ],
         ["`seed --no-wait`, share of its processor time", f"{words['share_of_cpu']:.3f}"],
@@ -209,8 +209,8 @@ def table(document: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
         ["on disk, MB", f"{sizes['disk_bytes'] / 1e6:.1f}"],
         ["on disk per byte of text", f"{sizes['disk_bytes'] / sizes['text_bytes']:.1f}"],
         ["second run, s (median of 3)", f"{again['median']:.2f}"],
-        ["second run, share of the first", f"{again['median'] / first['seconds']:.4f}"],
-        ["changed by it", str(again["changed"])],
+        ["second run, as a share of the first", f"{again['median'] / first['seconds']:.4f}"],
+        ["changed by the second run", str(again["changed"])],
         ["orphans", str(sum(document["orphans"].values()))],
     ]
     if "kills" in document:
@@ -218,8 +218,8 @@ def table(document: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
         equal = [part for part, same in killed["equal"].items() if same]
         rows += [
             ["kills (SIGKILL), each resumed", str(killed["kills"])],
-            ["seedings they fell into", str(killed["homes"])],
-            ["ids and content as undisturbed", _said(killed["equal"])],
+            ["seed runs that were killed", str(killed["homes"])],
+            ["ids and content equal the uninterrupted run", _said(killed["equal"])],
             ["compared", ", ".join(equal)],
             ["orphans after the kills", str(sum(killed["orphans"].values()))],
             ["integrity of the database", killed["integrity"]],

@@ -311,19 +311,19 @@ def notes_of(document: dict[str, Any]) -> list[str]:
                 failed += Counter({int(status): n for status, n in wrote if status != 200})
     told = common.milliseconds
     measured = (
-        f"{document['memories']:,} memories, {document['seconds']:g} s each; while they are asked, one more"
-        " client writes texts one after the other (POST /documents/text, indexed when it returns)"
+        f"{document['memories']:,} memories, {document['seconds']:g} s each; during the queries one more"
+        " client writes texts one by one (POST /documents/text, indexed when it returns)"
     )
     ratio = (
-        "ratio: requests a second as a share of those of GET /health with as many clients, which run in one"
-        " process beside the server"
+        "ratio: requests per second relative to GET /health with as many clients, which run in one"
+        " process on the same machine"
     )
     messages = (heard["n"] + streams["lost"]) // streams["listeners"]
     heard_after = (
-        f"{streams['listeners']} listeners heard each of {messages} messages after {told(heard['median'])} ms"
+        f"{streams['listeners']} listeners got {messages} messages, each after {told(heard['median'])} ms"
         f" (p95 {told(heard['p95'])}), {streams['lost']} of {messages * streams['listeners']:,} lost"
     )
-    return [measured, ratio, f"other statuses than 200: {dict(failed) or 'none'}", heard_after]
+    return [measured, ratio, f"statuses other than 200: {dict(failed) or 'none'}", heard_after]
 
 
 def rows_of_memory(document: dict[str, Any]) -> list[list[str]]:
@@ -351,8 +351,8 @@ def notes_of_memory(document: dict[str, Any]) -> list[str]:
     """Return what was asked, and whether the memory kept within what is tolerated."""
     memory = document["memory"]
     measured = (
-        f"{document['memories']:,} memories; of 50 requests one is a question, two ask for popular entities,"
-        " one for a graph, one for a page of documents, the rest are GET /health; eight clients,"
+        f"{document['memories']:,} memories; of 50 requests one is a question, two request popular entities,"
+        " one a graph, one a page of documents, and the rest are GET /health; eight clients,"
         f" {memory['per_second']:.0f} requests a second; statuses: {memory['statuses']}"
     )
     lines = [measured]
@@ -360,7 +360,7 @@ def notes_of_memory(document: dict[str, Any]) -> list[str]:
         kept = "within" if memory["growth"] <= TOLERATED else "beyond"
         last = memory["looks"][-1]
         lines.append(
-            f"after {last['requests']:,} requests against {FIRST:,}: {memory['growth']:+.1%},"
+            f"after {last['requests']:,} requests, compared with {FIRST:,}: {memory['growth']:+.1%},"
             f" {kept} {TOLERATED:.0%}"
         )
     return lines
@@ -393,7 +393,7 @@ def main() -> None:
             "serve", document, headers, rows_of(document), options=options, notes=notes_of(document)
         )
     if "memory" in document:
-        headers = ["requests", "MB", "of them anonymous", "against 1,000", "threads", "open files"]
+        headers = ["requests", "MB", "of which anonymous", "growth since 1,000", "threads", "open files"]
         rows, notes = rows_of_memory(document), notes_of_memory(document)
         common.report("serve-memory", document, headers, rows, options=options, notes=notes)
 

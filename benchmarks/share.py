@@ -281,17 +281,17 @@ def notes(found: Mapping[str, Any], growth: Sequence[Mapping[str, float]]) -> li
     last = growth[-1]
     return [
         (
-            f"{found['records']:,} records, each signed; aims for {MEMBERS * EACH:,}: {FIRST_AIM:.0f} s until"
-            f" they are found by words, {WEEK_AIM:.0f} s for {WEEK:,} more, {PUSH_AIM:.0f} s for a push"
-            " beside git's own"
+            f"{found['records']:,} signed records; goals for {MEMBERS * EACH:,}: {FIRST_AIM:.0f} s until"
+            f" word search finds them, {WEEK_AIM:.0f} s for {WEEK:,} more, {PUSH_AIM:.0f} s for a push"
+            " more than git's own"
         ),
         (
-            f"bytes on the remote for a record: {found['bytes'] / found['records']:.0f}, after `git gc`"
+            f"bytes per record on the remote: {found['bytes'] / found['records']:.0f}, after `git gc`"
             f" {found['bytes after gc'] / found['records after']:.0f}"
         ),
         f"{GROWN} members who push {WEEK // MEMBERS} records a week: "
         + ", ".join(
-            f"{row['bytes'] / row['records']:,.0f} bytes a record in week {row['week']}" for row in growth
+            f"{row['bytes'] / row['records']:,.0f} bytes per record in week {row['week']}" for row in growth
         )
         + f", after `git gc` {last['bytes after gc'] / last['records']:,.0f}",
     ]

@@ -57,7 +57,7 @@ def outcomes(
             question = Question(query.text, projects=(scope,))
             asked: dict[str, Any] = {"policy": policy, "now": query.at, "assistance": assistance}
             answer = ask(catalog, lambda: store, question, **asked)
-            found[sort, "silent" if not answer.matches else "told" if answer.missing else "matches"] += 1
+            found[sort, "silent" if not answer.matches else "warned" if answer.missing else "matches"] += 1
             if sort == ANSWERED and not answer.matches:
                 nearest = ask(catalog, lambda: store, replace(question, nearest=True, limit=FIRST), **asked)
                 lost = any(documents[match.memory.id] in query.gold for match in nearest.matches)
@@ -68,7 +68,7 @@ def outcomes(
 
 def share(found: Counter[tuple[str, str]], sort: str, outcome: str) -> str:
     """Return the share of the questions of a sort with this outcome, and their number."""
-    asked = sum(found[sort, one] for one in ("silent", "told", "matches"))
+    asked = sum(found[sort, one] for one in ("silent", "warned", "matches"))
     return f"{found[sort, outcome] / asked:.3f}" if asked else "-"
 
 
@@ -88,8 +88,8 @@ def main() -> None:
     if not results:
         raise SystemExit(f"none of the sets {', '.join(wanted)} is in {options.data}")
     results["all"] = sum(results.values(), Counter())
-    columns = [(sort, outcome) for sort in (NEAR, ANSWERED, FOREIGN) for outcome in ("silent", "told")]
-    columns.insert(columns.index((ANSWERED, "told")), (ANSWERED, "answer lost"))
+    columns = [(sort, outcome) for sort in (NEAR, ANSWERED, FOREIGN) for outcome in ("silent", "warned")]
+    columns.insert(columns.index((ANSWERED, "warned")), (ANSWERED, "answer lost"))
     headers = ["set", "near misses", *(f"{sort}: {outcome}" for sort, outcome in columns)]
     rows = [
         [

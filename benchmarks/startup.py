@@ -167,7 +167,7 @@ def report(document: dict[str, Any], options: Any, notes: Sequence[str]) -> None
         options=options,
         notes=[
             *notes,
-            f"{document['rounds']} rounds in turns; CPU is user and system; the last two against {BASELINE}",
+            f"{document['rounds']} interleaved rounds; CPU: user plus system; ratio, modules: to {BASELINE}",
         ],
     )
 

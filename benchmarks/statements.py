@@ -335,7 +335,7 @@ def report(document: Mapping[str, Any], options: Any) -> None:
         rows.append([name, f"{step['searched']:,}", *cells, f"{len(step['alike'])} of {groups}"])
     fewer = 1 - after["searched"] / before["searched"]
     least = min(_share(before["found"][form], after["found"][form]) for form in forms)
-    kept = f"below `before` the share of those that is still found; the least after all: {least:.1%}"
+    kept = f"rows below `before`: share of those that are still found; lowest after the whole gc: {least:.1%}"
     fewer_in_all = 1 - after["searched"] / stored["searched"]
     found_of_all = ", ".join(
         f"{form.partition(',')[0]} {_kept(stored['found'][form], after['found'][form])}"
@@ -343,29 +343,29 @@ def report(document: Mapping[str, Any], options: Any) -> None:
         if form.endswith("strict")
     )
     cold = sum(one["cold"] == "yes" for one in document["missed"])
-    of_cold = f"{document['of cold memories']:,} statements are of memories that are cold from the start"
+    of_cold = f"{document['of cold memories']:,} statements belong to memories that were cold from the start"
     by_decision = Counter(one["decision"] for one in document["lost"])
     lost = [f"{name} {count:,}" for name, count in by_decision.most_common()]
     recall = f"{before['recall']:.3f} -> {after['recall']:.3f}"
     notes = [
         f"{document['statements']:,} statements; {kept} (target: {TARGET:.1%})",
         (
-            f"{fewer_in_all:.1%} fewer memories searched by default after gc than were stored (target:"
+            f"{fewer_in_all:.1%} fewer memories searched by default after gc than are stored (target:"
             f" {FEWER:.0%} or more); {fewer:.1%} by gc, the others were cold from the start"
         ),
         (
-            f"of the statements found strictly with nothing cold, found strictly by default after gc:"
-            f" {found_of_all} (target: {TARGET:.1%}); {cold} of the lost are of cold memories; {of_cold}"
+            f"statements found strictly by default after gc, of those found with nothing cold:"
+            f" {found_of_all} (target: {TARGET:.1%}); {cold} of the lost belong to cold memories; {of_cold}"
         ),
-        f"{document['made']:,} memories made of others, under another title and date (target: 0)",
-        f"{before['questions']} questions of people about the notes, recall@{FIRST}: {recall}",
-        "lost, by what was decided of their memories: " + (", ".join(lost) or "nothing"),
+        f"{document['made']:,} memories composed of others, with another title and date (target: 0)",
+        f"{before['questions']} questions written by people about the notes, recall@{FIRST}: {recall}",
+        "lost statements, by the decision on their memory: " + (", ".join(lost) or "nothing"),
         *(
             f"pass {number}: " + ", ".join(f"{name} {count:,}" for name, count in one.items())
             for number, one in enumerate(document["passes"], 1)
         ),
     ]
-    headers = ["statements found", "searched", *forms, "texts that look alike"]
+    headers = ["statements found", "searched", *forms, "similar texts"]
     plainly = {
         **document,
         "steps": {

@@ -238,7 +238,7 @@ def table(
         "max",
     ]
     headers += ["written/insert KB", "open ms", "search ms p50", "p95", "naive ms p50", "p95"]
-    headers += ["mix ms p50", "p95", "query ms p50", "p95", "disk MB", "asking peak MB", "build peak MB"]
+    headers += ["mix ms p50", "p95", "query ms p50", "p95", "disk MB", "query peak MB", "build peak MB"]
     rows = []
     for size, system in pairs:
         row = results[f"{system} {size}"]["summary"]
@@ -276,20 +276,20 @@ def verdicts(results: dict[str, dict[str, Any]]) -> Iterator[tuple[str, float, s
     for name, about in (
         ("ingest", "API ingest"),
         ("insert", "insert alone"),
-        ("named_cpu", "a memory with names, its processor time"),
+        ("named_cpu", "a memory with names, processor time"),
         ("query", "query"),
     ):
         middle = [row[name]["median"] for row in ours.values()]
         figure = max(middle) / min(middle)
         yield (
-            f"{about}, {smallest:,} to {largest:,} documents, slowest by fastest (at most {FLATNESS})",
+            f"{about}, {smallest:,} to {largest:,} documents, slowest / fastest (at most {FLATNESS})",
             figure,
             judged(figure, FLATNESS),
         )
     figure = max(row["named_cpu"]["max"] / row["named_cpu"]["median"] for row in ours.values())
-    yield f"the slowest memory with names by their median (at most {SPIKE})", figure, judged(figure, SPIKE)
+    yield f"the slowest memory with names / their median (at most {SPIKE})", figure, judged(figure, SPIKE)
     processor = [row["insert_cpu"] for row in ours.values()]
-    yield "insert alone, its processor time", max(processor) / min(processor), ""
+    yield "insert alone, processor time", max(processor) / min(processor), ""
     figure = max(row["open"]["median"] for row in ours.values()) * 1000
     yield f"open, slowest size, ms (under {OPEN * 1000:.0f})", figure, judged(figure, OPEN * 1000)
     if JUDGED in ours:
@@ -303,16 +303,16 @@ def verdicts(results: dict[str, dict[str, Any]]) -> Iterator[tuple[str, float, s
     if largest >= LARGE:
         figure = ours[largest]["peak_mb"]
         yield (
-            f"peak of a process that asks at {largest:,}, MB (under {PEAK_MB})",
+            f"peak of a querying process at {largest:,}, MB (under {PEAK_MB})",
             figure,
             judged(figure, PEAK_MB),
         )
     for size in sorted(ours.keys() & default.keys())[-1:]:
         figure = ours[size]["mix"]["median"] / default[size]["mix"]["median"]
-        yield f"mix at {size:,}, ours by the default (at most 1)", figure, judged(figure, 1.0)
+        yield f"mix at {size:,}, ragmem / LightRAG (at most 1)", figure, judged(figure, 1.0)
         figure = default[size]["insert"]["median"] / ours[size]["insert"]["median"]
         kept = judged(figure, ADVANTAGE, at_least=True) if size >= SLOW_SIZE else "counts from 15,000"
-        yield f"one insert at {size:,}, the default by ours (at least {ADVANTAGE})", figure, kept
+        yield f"one insert at {size:,}, LightRAG / ragmem (at least {ADVANTAGE})", figure, kept
 
 
 @contextmanager
@@ -370,18 +370,18 @@ def main() -> None:
         results = measure(pairs, run)
     notes = [
         (
-            "insert: judge, accept and index one document in a warm process; API ingest: the same through "
-            "`Ragmem.ingest`, which also finds the entities itself; with names: a note of sixty words that "
+            "insert: classify, accept and index one document in a warm process; API ingest: the same through "
+            "`Ragmem.ingest`, which also extracts entities; with names: a note of sixty words that "
             "names people, tools, files and symbols, likewise"
         ),
-        "LightRAG's inserts are those of ainsert_custom_kg, the cheapest it has, and few where they are slow",
+        "LightRAG: ainsert_custom_kg, its cheapest method; fewer inserts where they are slow",
         (
-            "open: from an imported LightRAG to the first answer of a search by vector, in a new process; "
-            "the questions' embedding is included everywhere"
+            "open: in a new process, from an imported LightRAG to the first result of a vector search; "
+            "all figures include the embedding of the question"
         ),
         (
-            "mix is asked with a hub and a rare entity as keywords; on PostgreSQL, memory is that of the "
-            "client, and what is written is its write-ahead log"
+            "the keywords of mix are a hub and a rare entity; with PostgreSQL, memory is that of the "
+            "client, and written bytes are those of its write-ahead log"
         ),
     ]
     promises = [

@@ -39,7 +39,7 @@ SETTINGS: Mapping[str, tuple[str, int]] = {
     "index, relaxed order, ef_search 400": ("relaxed_order", 400),
     "index, relaxed order, ef_search 800": ("relaxed_order", 800),
 }
-ASKED, AS_ASKED = "as ragmem asks", ("relaxed_order", 400)
+ASKED, AS_ASKED = "as ragmem queries", ("relaxed_order", 400)
 
 ROWS = 120
 """Chunks that a question asks for; the ten nearest of them count."""
@@ -189,21 +189,21 @@ def notes_of(document: dict[str, Any]) -> list[str]:
     return [
         (
             f"{few:,} and {many:,} memories in {team_store.PROJECTS} projects, the smallest"
-            f" {team_store.shares()[-1]:.1%} of all; requests a second as a share of those of GET /health"
+            f" {team_store.shares()[-1]:.1%} of all; requests per second relative to GET /health"
             " with as many clients"
         ),
-        f"other statuses than 200 in {asked:,} questions: {dict(failed) or 'none'}",
+        f"statuses other than 200 in {asked:,} questions: {dict(failed) or 'none'}",
         (
-            f"bytes a memory in the database: {copied['own_bytes']:,.0f} with the names and relations in it,"
-            f" {copied['copied_bytes']:,.0f} without; of these {index:,.0f} in the index of vectors"
+            f"bytes per memory in the database: {copied['own_bytes']:,.0f} including its names and relations,"
+            f" {copied['copied_bytes']:,.0f} without; of these {index:,.0f} in the vector index"
         ),
         (
-            f"bytes a memory in the server's process: {memory:,.0f};"
-            f" index built in {built['index_seconds'] * 1e6 / many:,.0f} s a million vectors, on one core"
+            f"bytes per memory in the server's process: {memory:,.0f};"
+            f" the index takes {built['index_seconds'] * 1e6 / many:,.0f} s per million vectors, on one core"
         ),
         (
-            f"{copied['own']:,} memories came in by ragmem itself, {copied['own_per_second']:.1f} a second,"
-            f" the others by COPY of the same rows, {built['copied_per_second']:.0f} a second; at {many:,}"
+            f"{copied['own']:,} memories were ingested by ragmem, {copied['own_per_second']:.1f} a second,"
+            f" the others copied with COPY, {built['copied_per_second']:.0f} a second; at {many:,}"
             " only into the tables that a search reads; vectors are mixtures of two real ones with noise"
         ),
     ]
@@ -230,7 +230,7 @@ def paper(document: dict[str, Any]) -> list[list[str]]:
         ("database with names and relations", copied["own_bytes"]),
         ("database without them", copied["copied_bytes"]),
         ("index of the chunks' vectors, HNSW", index),
-        ("the same of 16-bit numbers (halfvec)", index - 2 * dimensions),
+        ("the same with 16-bit numbers (halfvec)", index - 2 * dimensions),
         ("the same as StreamingDiskANN, 2 bits a dimension, 50 neighbours", dimensions / 4 + 50 * 8),
     ]
     rows = [
@@ -247,14 +247,14 @@ def paper(document: dict[str, Any]) -> list[list[str]]:
         ],
         *(
             [
-                f"processor of {name} a question, ms",
+                f"processor time of {name} per question, ms",
                 f"{each(large) * 1e3:.0f}",
                 f"{grown(each(small), each(large)) * 1e3:,.0f}",
             ]
             for name, each in (("a server's process", server), ("PostgreSQL", database))
         ),
         [
-            f"cores of both, {PEOPLE} people who ask once a minute each",
+            f"cores of both for {PEOPLE} people with one question a minute each",
             "",
             f"{PEOPLE / 60 * sum(grown(each(small), each(large)) for each in (server, database)):.1f}",
         ],
@@ -283,7 +283,7 @@ def main() -> None:
     common.report(
         "team-load",
         document,
-        [*headers, "p95, large by small"],
+        [*headers, "p95, large / small"],
         rows_of(document),
         options=options,
         notes=notes_of(document),
@@ -301,14 +301,14 @@ def main() -> None:
         "team-recall",
         document,
         [
-            "share of the project, how it is searched",
+            "share of the project, search",
             "recall@10",
             "worst question",
-            "time by the exact scan's",
+            "time / exact scan",
         ],
         rows,
         options=argparse.Namespace(json=None, markdown=options.markdown),
-        notes=[f"{large:,} memories, {options.questions} questions, one after the other on one connection"],
+        notes=[f"{large:,} memories, {options.questions} questions, one by one on one connection"],
     )
 
     common.report(
@@ -317,7 +317,9 @@ def main() -> None:
         ["what", f"measured at {large:,}", f"calculated for {PAPER:,}"],
         paper(document),
         options=argparse.Namespace(json=None, markdown=options.markdown),
-        notes=["bytes and building grow in proportion; what a question costs grows as between the two sizes"],
+        notes=[
+            "bytes and index building grow linearly; the cost of a question grows as between the two sizes"
+        ],
     )
 
 

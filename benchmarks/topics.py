@@ -185,7 +185,7 @@ def report_follow_ups(options: Any) -> None:
                     f"{1 - quiet['given'] / quiet['prompts']:.2f}",
                 ]
             )
-    headers = ["", "follow-ups that name something", "told something", "told of it", "that do not", "silence"]
+    headers = ["", "follow-ups that name something", "got something", "found", "others", "silence"]
     common.report("follow-ups", document, headers, rows, options=options)
 
 
@@ -257,10 +257,10 @@ def main() -> None:
                 if not reason_to_skip(asked[0])
             ]
             whole, judged_area = area(going, leaving), area(*full)
-            mute = f"{silent['going']:.2f} of those that go on and {silent['leaving']:.2f} of first prompts"
+            mute = f"{silent['going']:.2f} of further prompts and {silent['leaving']:.2f} of first prompts"
             notes += [
                 f"{name}: area under the curve {whole:.3f} of all, {judged_area:.3f} of judged prompts",
-                f"{name}: not judged, because they say too little, are {mute}",
+                f"{name}: too short to judge are {mute}",
                 f"{name}: threshold calibrated on {len(first)} first prompts: {calibrate(first):.2f}",
             ]
         cache.close()

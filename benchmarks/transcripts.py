@@ -221,11 +221,11 @@ def table(document: Mapping[str, Any]) -> tuple[Sequence[str], list[Sequence[Any
         ("memories, chunks", f"{corpus['memories']:,}, {corpus['chunks']:,}"),
         *_rates("full text", corpus["full_text"]),
         (
-            "asked right after it: first, of the first five",
+            "questions right after it: answer first, in the first five",
             "{first}, {of_five} of {asked}".format(**corpus["questions"]),
         ),
         ("a question, median", common.milliseconds(corpus["questions"]["seconds"]["median"]) + " ms"),
-        ("again, nothing new", f"{corpus['again']['seconds']:.1f} s, {corpus['again']['new']} new"),
+        ("second run, nothing new", f"{corpus['again']['seconds']:.1f} s, {corpus['again']['new']} new"),
     ]
     if "vectors" in corpus:
         rows += _rates("vectors", corpus["vectors"])
@@ -241,7 +241,7 @@ def table(document: Mapping[str, Any]) -> tuple[Sequence[str], list[Sequence[Any
         kills = document["kills"]
         rows.append(
             (
-                f"{kills['kills']} kills on the way: lost, doubled of {kills['memories']:,}",
+                f"{kills['kills']} kills: lost, duplicated of {kills['memories']:,}",
                 f"{kills['lost']}, {kills['doubled']}",
             )
         )
@@ -255,9 +255,9 @@ def _rates(what: str, run: Mapping[str, Any]) -> list[Sequence[Any]]:
             f"{what}: seconds, MB/s, processor seconds",
             f"{run['seconds']:.1f}, {run['mb_per_second']:.2f}, {run['cpu_seconds']:.1f}",
         ),
-        (f"{what}: {GIGABYTES} GB at that rate", f"{minutes:.1f} min"),
+        (f"{what}: time for {GIGABYTES} GB", f"{minutes:.1f} min"),
         (
-            f"{what}: most memory, all processes, the largest",
+            f"{what}: peak memory, all processes, the largest",
             f"{run['peak_mb']:.0f} MB, {run['largest_mb']:.0f} MB",
         ),
     ]
@@ -279,7 +279,7 @@ def main() -> None:
         if options.size:
             document["large"] = measure_large(place / "c", options)
     headers, rows = table(document)
-    notes = ["the times are those of whole processes, with their start; memory is their proportional share"]
+    notes = ["times are of whole processes, including their start; memory is their proportional set size"]
     common.report("transcripts", document, headers, rows, options=options, notes=notes)
 
 

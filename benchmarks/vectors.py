@@ -228,7 +228,7 @@ def measure(size: int, systems: list[str], real: Any, questions: Any) -> dict[st
 def table(results: dict[int, Any]) -> tuple[list[str], list[list[str]]]:
     headers = ["vectors, system", "build s", "open + first ms", "p50 ms", "p95 ms"]
     headers += ["1 % filter p50 ms", "10 % p50 ms", "89 % p50 ms", "add to found ms"]
-    headers += ["recall@10", "of real", "10 % recall@10", "disk MB", "peak MB", "of it anonymous"]
+    headers += ["recall@10", "real only", "10 % recall@10", "disk MB", "peak MB", "of which anonymous"]
     rows = []
     for size, by_system in results.items():
         for system, row in by_system.items():
@@ -256,9 +256,9 @@ def table(results: dict[int, Any]) -> tuple[list[str], list[list[str]]]:
 def remarks(results: dict[int, Any], model: str) -> list[str]:
     """Return what the table does not say."""
     lines = [
-        f"model {model}; the {DEPTH} nearest; recall against exact float32",
-        "of real: recall of those of the nearest that are of a real text, not a mixture of two",
-        "open + first: within a new process, imports done; peak: of the process that asked all questions",
+        f"model {model}; the {DEPTH} nearest; recall compared with exact float32",
+        "real only: recall among the nearest vectors that come from a real text, not from a mixture",
+        "open + first: in a new process, after the imports; peak: of the process that asked all questions",
     ]
     for size, by_system in results.items():
         row = by_system.get("ours")
@@ -268,7 +268,7 @@ def remarks(results: dict[int, Any], model: str) -> list[str]:
         process = common.milliseconds(row["process"]["median"])
         lines.append(
             f"{size:,}: {row['real']:,} vectors of real texts, {row['queries']} real questions; rows in the "
-            f"database: {rows}; a whole process with one search: {process} ms, "
+            f"database: {rows}; a whole process that searches once: {process} ms, "
             f"{row['first_memory']['peak']:,.0f} MB at its peak"
         )
     return lines

@@ -213,9 +213,9 @@ def report(document: dict[str, Any], options: Any) -> None:
     size = f"{document['nodes']:,} nodes and {document['edges']:,} edges, 1440x900"
     notes = [
         f"{size}, Chromium {document['browser']} headless, without a graphics card",
-        f"settled after {document['settled_s']:.1f} s; it can be moved from the first moment on",
+        f"the layout settled after {document['settled_s']:.1f} s; the graph can be moved from the start",
         f"above {GOAL} frames a second in 95 of 100 frames"
-        + (f", but for {', '.join(slow)}" if slow else ", whatever the hand does"),
+        + (f", but for {', '.join(slow)}" if slow else ", for all gestures"),
     ]
     common.report(
         "web_graph",

@@ -251,7 +251,7 @@ def large_body(target: Target) -> Iterator[str]:
     yield target.status(head, *[chunk] * 100, b"0\r\n\r\n")
 
 
-@attack("a body in crumbs", "400", "401", CLOSED)
+@attack("a body in tiny chunks", "400", "401", CLOSED)
 def crumbs(target: Target) -> Iterator[str]:
     head = target.head(
         "POST", "/documents/text", "Content-Type: application/json", "Transfer-Encoding: chunked"
@@ -260,7 +260,7 @@ def crumbs(target: Target) -> Iterator[str]:
         yield target.status(begun, *[b"1\r\na\r\n" * 100_000] * 3, b"0\r\n\r\n")
 
 
-@attack("bombs of JSON", "400", "413", "422")
+@attack("JSON bombs", "400", "413", "422")
 def bombs(target: Target) -> Iterator[str]:
     deep = b'{"query": ' + b"[" * 200_000 + b"]" * 200_000 + b"}"
     wide = b'{"query": [' + b"[]," * 600_000 + b"[]]}"
@@ -291,7 +291,7 @@ def _is_open(connection: socket.socket) -> bool:
         return False
 
 
-@attack("answers that nobody reads", CLOSED, OPEN)
+@attack("responses that nobody reads", CLOSED, OPEN)
 def unread(target: Target) -> Iterator[str]:
     page = target.say(target.head("GET", "/webui/", "Connection: close", token=False)).decode()
     found = re.search(r"assets/[\w.-]+\.js", page)
@@ -328,7 +328,7 @@ _ODD = (
 )
 
 
-@attack("paths that lead elsewhere", *REFUSED, "200", "204", "304", "307")
+@attack("path traversal", *REFUSED, "200", "204", "304", "307")
 def traversal(target: Target) -> Iterator[str]:
     files = ["", "/assets", "/webui", "/webui/assets", "/workspace", "/ui/customization/assets"]
     places = [f"{folder}/{step}/{step}/etc/passwd" for folder in files for step in _STEPS]
@@ -349,7 +349,7 @@ def has_injected(said: bytes) -> bool:
     return b"\ninjected" in head.lower() or (b"text/html" in head.lower() and b"<script>" in body)
 
 
-@attack("headers that end early", *REFUSED, "200", "307")
+@attack("truncated headers", *REFUSED, "200", "307")
 def injection(target: Target) -> Iterator[str]:
     for path in (
         "/webui?a=%0d%0aInjected:%20x",
@@ -380,7 +380,7 @@ def injection(target: Target) -> Iterator[str]:
         yield INJECTED if has_injected(said) else status_of(said)
 
 
-@attack("requests within requests", *REFUSED)
+@attack("request smuggling", *REFUSED)
 def smuggling(target: Target) -> Iterator[str]:
     inner = target.head("GET", "/health", "Connection: close")
     chunked = b"0\r\n\r\n" + inner
@@ -410,7 +410,7 @@ def smuggling(target: Target) -> Iterator[str]:
         yield TWICE if said.count(b"HTTP/1.1 ") > 1 else status_of(said)
 
 
-@attack("what is no request", *REFUSED)
+@attack("malformed requests", *REFUSED)
 def nonsense(target: Target) -> Iterator[str]:
     many = [f"X-{number}: a" for number in range(200)]
     for head in (

@@ -331,7 +331,7 @@ def is_undecided(memory: Memory) -> bool:
 
 
 def is_record(memory: Memory) -> bool:
-    """Tell whether a memory is the record of one decision: it lies among such, and has one or its status."""
+    """Tell whether a memory is a decision record: in a folder of such, with a decision or a status."""
     return lies_among_records(memory) and (
         _DECISION_HEADING.search(memory.text) is not None or _ACCEPTED.match(status_of(memory)) is not None
     )
@@ -487,7 +487,7 @@ def _wordings(sentence: str) -> Iterator[str]:
 
 
 def _is_beside(sentence: str) -> bool:
-    """Tell whether a sentence explains, announces, or tells of what came before or is still needed."""
+    """Tell whether a sentence explains, announces, or describes what came before or is still needed."""
     return any(
         (
             ASIDE.match(sentence),

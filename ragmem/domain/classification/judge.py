@@ -350,10 +350,10 @@ def _explain(shares: Mapping[str, float]) -> str:
 
 
 def telling_sentences(text: str, *, source: str = "") -> tuple[str, str]:
-    """Return the sentence that speaks most for keeping a text, and the one that speaks most against it.
+    """Return the strongest sentence for keeping a text, and the strongest against it.
 
-    Of the part that decides, by the weights of the words and cues in each sentence; "" where none speaks for
-    or against it. Takes as long as two judgements.
+    Sentences of the decisive part are weighed by their words and cues; "" if none counts. Takes as long as
+    two judgements.
     """
     weights = load_weights()
     kind = SOURCES.get(source, "")
@@ -370,7 +370,7 @@ def telling_sentences(text: str, *, source: str = "") -> tuple[str, str]:
 
 
 def _shares(values: Mapping[str, float], weights: Weights) -> dict[str, float]:
-    """Return how much each input speaks against calling a text worthless."""
+    """Return how much each input argues against calling a text worthless."""
     rows = ((name, value, weights.values.get(name)) for name, value in values.items())
     return {name: value * (max(row[:DISCARD]) - row[DISCARD]) for name, value, row in rows if row and value}
 

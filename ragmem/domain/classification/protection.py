@@ -201,7 +201,7 @@ def says_decided(sentence: str) -> bool:
 
 
 def hint_counts(text: str) -> Mapping[str, float]:
-    """Return name -> number of distinct hints of each sort in a text."""
+    """Return name -> number of distinct hints of each type in a text."""
     read = text[:MAX_CHARS]
     low = read.lower()
     return {

@@ -38,7 +38,7 @@ _COLON = "[:\uff1a]"
 
 @dataclass(frozen=True, slots=True)
 class _Words:
-    """Folded words and phrases by the way in which they are found; a phrase stands between two spaces."""
+    """Folded words and phrases by how they are found; a phrase is enclosed in spaces."""
 
     phrases: Mapping[str, tuple[str, ...]]
     """The first word of a phrase -> the phrases that begin with it."""

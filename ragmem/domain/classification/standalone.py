@@ -1,4 +1,4 @@
-"""Tell whether a sentence can stand alone in a list: complete, lasting, and without the text around it."""
+"""Decide whether a sentence can stand alone in a list: complete, lasting, and clear without its context."""
 
 import re
 
@@ -301,7 +301,7 @@ def leans_back(sentence: str) -> bool:
 
 
 def is_passing(text: str) -> bool:
-    """Tell whether a text speaks of the past or the moment."""
+    """Tell whether a text is about the past or the moment."""
     return _PASSING.search(text) is not None
 
 

@@ -106,7 +106,7 @@ _COMMON_TYPES = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class ErrorLine:
-    """A line that names an error: as it stands, what is searched, and the weight of each of its words."""
+    """A line that names an error: verbatim, as searched, and with the weight of each word."""
 
     text: str
     search: str
@@ -176,7 +176,7 @@ def error_lines(output: str) -> list[ErrorLine]:
     # What says little is often the last line of any failure, such as "recipe failed".
     if any(one.is_telling for one in found.values()):
         found = {key: one for key, one in found.items() if one.is_telling}
-    # Of equal weight the last one: a cause stands at the end of what it caused.
+    # The last one of equal weight: a cause follows its effects.
     return sorted(found.values(), key=lambda one: -min(one.weight, 2 * LEAST))[:MOST_LINES]
 
 

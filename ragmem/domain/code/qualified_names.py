@@ -12,12 +12,12 @@ def parts_of(name: str) -> list[str]:
 
 
 def is_within(name: str, outer: str) -> bool:
-    """Tell whether a qualified name lies in another, at any depth, but is not equal to it."""
+    """Tell whether a qualified name is within another at any depth, but not equal to it."""
     return name.startswith(outer) and SEPARATOR.match(name, len(outer)) is not None
 
 
 def inside(name: str, outer: str) -> str:
-    """Return a qualified name relative to another one; unchanged if it lies outside."""
+    """Return a qualified name relative to another one; unchanged if it is outside."""
     found = SEPARATOR.match(name, len(outer)) if name.startswith(outer) else None
     return name[found.end() :] if found else name
 

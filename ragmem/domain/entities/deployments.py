@@ -181,7 +181,7 @@ def plain_names(text: str) -> dict[str, str]:
 
 
 def _programs(text: str) -> Iterator[str]:
-    """Yield the words that stand where the name of a program does."""
+    """Yield the words in the position of a program's name."""
     for one in _INSTALLED.finditer(text):
         if one.group("called") or _INSTALLER.search(text[max(0, one.start() - _REACH) : one.start()]):
             yield one.group("called") or one.group("installed")

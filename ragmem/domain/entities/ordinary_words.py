@@ -1,4 +1,4 @@
-"""Tell the words of a language from those that only a name can be."""
+"""Distinguish ordinary words of a language from words that must be names."""
 
 from collections.abc import Set as AbstractSet
 from functools import cache, lru_cache

@@ -274,7 +274,7 @@ def _people(text: str, form: BlockType, cells: Cells) -> list[tuple[int, int]]:
 
 
 def _name(run: re.Match[str]) -> _Name | None:
-    """Return the name in a run of words with a capital, without what stands before and behind it."""
+    """Return the name in a run of capitalized words, without the words before and after it."""
     words = run.group().split(" ")
     start = run.start()
     titled = False
@@ -316,7 +316,7 @@ def _is_person(text: str, name: _Name, form: BlockType, *, listed: bool) -> bool
 
 
 def _is_cued(text: str, name: _Name) -> bool:
-    """Tell whether something that only people do or are stands beside a name."""
+    """Tell whether a name has a cue of a person beside it: an action or role of people."""
     if _AFTER.match(text, name.end) or (name.known and _AFTER_GERMAN.match(text, name.end)):
         return True
     return _BEFORE.search(text[max(0, name.start - _REACH) : name.start]) is not None
@@ -384,7 +384,7 @@ def _cut(words: Sequence[str]) -> list[str]:
 
 
 def _is_other(words: Sequence[str]) -> bool:
-    """Tell whether words are surely no person: a known name, a kind of thing, an acronym, camel case."""
+    """Tell whether words are surely not a person: a known name, a common noun, an acronym, camel case."""
     first = words[0].lower()
     if len(words) > 1 and (words[-1].lower() in _NEVER_LAST or " ".join(words).lower() in KNOWN_NAMES):
         return True
@@ -399,7 +399,7 @@ def _is_other(words: Sequence[str]) -> bool:
 
 
 def _handles(text: str, people: AbstractSet[int], cells: Cells) -> Iterator[tuple[int, int]]:
-    """Yield the spans of handles that someone is addressed by; decorators and packages are none.
+    """Yield the spans of handles of people; decorators and packages do not count.
 
     `people` are the ends of names: Ada Lovelace (@ada).
     """

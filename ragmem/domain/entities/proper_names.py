@@ -60,7 +60,7 @@ class Word:
 
 
 def is_inside(text: str, start: int) -> bool:
-    """Tell whether a word stands in the middle of a sentence, where a capital means a name."""
+    """Tell whether a word is in the middle of a sentence, where a capital indicates a name."""
     before = text[max(0, start - 12) : start].rstrip(" *_\"'(")
     return bool(before) and (before[-1].isalnum() or before[-1] in _INSIDE_MARKS)
 

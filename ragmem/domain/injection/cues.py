@@ -1,4 +1,4 @@
-"""Cues of sentences that are worth telling unasked: traps, rules, decisions, causes, fixes, corrections."""
+"""Cues of sentences worth injecting: pitfalls, rules, decisions, causes, fixes, corrections."""
 
 import re
 
@@ -46,7 +46,7 @@ _QUOTED = re.compile(r"```.*?```|`[^`\n]*`|\"[^\"\n]*\"", re.DOTALL)
 
 
 def tells_lesson(text: str, *, by_hint: bool = False) -> bool:
-    """Tell whether a text tells of a trap, a rule, a decision or a cause; what it quotes does not count.
+    """Tell whether a text states a pitfall, a rule, a decision or a cause; quotations do not count.
 
     With `by_hint` a word that reports of work have as well is enough.
     """

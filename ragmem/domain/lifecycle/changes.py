@@ -254,7 +254,7 @@ def changes(
     reading: Reading = map,
     finding: Finding | None = None,
 ) -> list[Change]:
-    """Return which memories are made untrue by which, at most one successor for each, without circles.
+    """Return which memory supersedes which, at most one successor for each, without cycles.
 
     What memories declare of each other comes first. By the pair model only a later memory (by event time)
     replaces an earlier one of the same project, not one of the same file and no page of a document, and one
@@ -330,7 +330,7 @@ def weigh(proposals: Iterable[Proposal]) -> Iterator[Change]:
 
 def may_be_replaced(entry: Entry) -> bool:
     """Tell whether a memory may be superseded if it is short."""
-    # An exchange tells what was said and done then, and that stays so.
+    # An exchange records what was said and done then, which stays true.
     transcript = entry.memory.source == TRANSCRIPTS
     return not (transcript or entry.superseded_by or is_of_document(entry.memory.metadata))
 
@@ -377,7 +377,7 @@ def propose(
             before = other.said.whole
             if before and _are_alike(before.words, said.words) and one.may_replace(other):
                 verdict = relate(before.text, said.text)
-                # The model was trained on English; the note tells the language of a short line in it.
+                # The model was trained on English; the whole note shows the language of a short line in it.
                 if verdict.marks and not (
                     is_foreign_prose(f"{before.text}\n{said.text}")
                     or is_foreign_prose(one.entry.text[:MAX_CHARS])

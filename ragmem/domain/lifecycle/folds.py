@@ -36,7 +36,7 @@ _PART = re.compile(r"\s*\(part \d+\)")
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """A memory that stays, and `others` that say nothing of their own beside it; `reason` tells why."""
+    """A memory that stays, and `others` that add nothing to it; `reason` says why."""
 
     keeper: Entry
     others: tuple[Entry, ...]
@@ -60,7 +60,7 @@ class _Said:
         return len(self.statements), len(self.around), sum(map(len, self.headings))
 
     def holds(self, part: "_Said", at: int) -> bool:
-        """Tell whether all that a part says stands here, its statements from place `at` on."""
+        """Tell whether all statements of a part are here, from position `at` on."""
         end = at + len(part.statements)
         return (
             at >= 0
@@ -109,11 +109,10 @@ def repeated_reports(
 
 
 def contained(entries: Iterable[Entry]) -> list[Fold]:
-    """Return the memories all of whose statements stand in another one of their session, source and scope.
+    """Return the memories whose statements another one of their session, source and scope contains.
 
-    They stand there word for word, in order and without a gap, under the same headings, and so does the
-    prompt. All are `is_foldable`. The longest one stays, of equals the newest. The order of the entries does
-    not matter.
+    They are there word for word, in order and without a gap, under the same headings, like the prompt. All
+    are `is_foldable`. The longest one stays, of equals the newest. The order of the entries does not matter.
     """
     sessions: dict[tuple[Scope, str, str], list[Entry]] = defaultdict(list)
     for entry in entries:

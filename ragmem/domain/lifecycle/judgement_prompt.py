@@ -78,7 +78,7 @@ def worthless_prompt(notes: Sequence[str]) -> str:
 def read_outdated(answer: str, newer: str, count: int) -> dict[int, str] | None:
     """Return place of an outdated note, from 0 -> the quotation; None where the answer has not this form.
 
-    A note counts only if the quotation stands in the newer one, whatever its white space and case.
+    A note counts only if the newer one contains the quotation, ignoring white space and case.
     """
     rows = _list(answer, "outdated")
     if rows is None:

@@ -96,7 +96,7 @@ class Alignment:
 
     @property
     def values(self) -> list[Step]:
-        """The differences by which a number or a name became another one."""
+        """The differences that replace a number or a name with another one."""
         return [step for step in self.replaced if _has_value(step.older) and _has_value(step.newer)]
 
     @property
@@ -322,7 +322,7 @@ def _is_numbered(words: Sequence[str]) -> bool:
 
 
 def _rises(step: Step) -> bool:
-    """Tell whether a number alone became a larger one."""
+    """Tell whether the only difference is that a number grew."""
     words = (*step.older, *step.newer)
     return len(words) == 2 and all(map(_NUMBER.fullmatch, words)) and float(words[0]) < float(words[1])
 

@@ -182,7 +182,7 @@ class Entry:
 
     @property
     def is_foldable(self) -> bool:
-        """Tell whether it may fold behind another memory of its session, or be told of by a card.
+        """Tell whether it may fold behind another memory of its session, or be part of a card.
 
         Only automatic memories of a session may: no page of a document, nothing protected or curated, and
         nothing that a user submitted.

@@ -1,4 +1,4 @@
-"""EntryTracker of Python containers that are overwritten before they can be read.
+"""Track entries of Python containers that are overwritten before they can be read.
 
 The flow of values has no order, so it would keep the old value beside the new one. A new container in one
 variable has no reader until the variable is mentioned. In code without branches, an entry that is overwritten

@@ -29,7 +29,7 @@ def episode_metadata(fields: Mapping[str, object]) -> dict[str, str]:
 
 
 def importance(metadata: Mapping[str, str]) -> float:
-    """Return the importance of a memory from 0 to 1, by its metadata; the middle if there is none."""
+    """Return the importance of a memory from 0 to 1, by its metadata; 0.5 if there is none."""
     try:
         value = float(metadata.get(IMPORTANCE, DEFAULT_IMPORTANCE))
     except ValueError:

@@ -1,4 +1,4 @@
-"""Find the details that a question names and no candidate has: the silence near its topic.
+"""Find the details that a question names and no candidate has.
 
 A detail is a name, a number, a version, an identifier or a quoted word. Which chunk has which word of the
 question, full text has told already, so that no text is read.

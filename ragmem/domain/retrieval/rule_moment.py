@@ -165,7 +165,7 @@ def _imperative(begun: str) -> Phrase | None:
 
 
 def moment_of_path(path: str) -> Moment:
-    """Return the moment before a file is edited; `path` is relative to the project where it lies in it."""
+    """Return the moment before a file is edited; `path` is relative to its project, if any."""
     parts = re.split(r"[^\w]+", fold(path))
     ecosystem = ECOSYSTEM.get(path.rpartition("/")[2])
     known = frozenset({ecosystem}) if ecosystem else frozenset[str]()

@@ -230,7 +230,7 @@ def running(topics: frozenset[str]) -> frozenset[str]:
 
 
 def _base(verb: str) -> str:
-    """Return a verb without its English ending, as it stands in MAKE."""
+    """Return a verb without its English ending, as in MAKE."""
     if verb in MAKE:
         return verb
     for ending in ("ing", "es", "ed", "s", "n", "d"):

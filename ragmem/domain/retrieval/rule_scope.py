@@ -219,7 +219,7 @@ class Condition:
 class Scope:
     """The scope of one rule: any condition, any of the paths, any command that it bans.
 
-    `start` is where its sentence stands in the text.
+    `start` is the position of its sentence in the text.
     """
 
     start: int
@@ -228,7 +228,7 @@ class Scope:
     bans: tuple[str, ...] = ()
 
     def reason(self, moment: Moment) -> str:
-        """Return why a moment lies within the scope, such as "writing tests" or "*.sql", else ""."""
+        """Return why a moment is in scope, such as "writing tests" or "*.sql", else ""."""
         for path in moment.paths:
             for pattern in self.paths:
                 if is_within(path, pattern):
@@ -247,7 +247,7 @@ def _has(command: Sequence[str], words: Sequence[str]) -> bool:
 
 
 def is_within(path: str, pattern: str) -> bool:
-    """Tell whether a file lies in a folder, has a name or an ending, or matches a glob."""
+    """Tell whether a file is in a folder, has a name or a suffix, or matches a glob."""
     plain = f"/{path.replace(chr(92), '/').lstrip('/')}"
     if "*" in pattern:
         return fnmatch(plain, f"*/{pattern.lstrip('/')}") or fnmatch(plain.rpartition("/")[2], pattern)
@@ -361,7 +361,7 @@ def _above(words: Sequence[str], above: tuple[Condition, ...]) -> tuple[Conditio
 
 
 def _is_rule(folded: str, words: Sequence[str], subject: Phrase) -> bool:
-    """Tell whether a sentence tells what to do, and not what was done or is the case."""
+    """Tell whether a sentence says what to do, not what was done or is the case."""
     is_request = is_imperative(words[0]) or words[0] in _REQUESTS
     if words[0] in _DEFINITE and not subject.topics:
         return _STRONG.search(folded) is not None and _REPORT.search(folded) is None
@@ -391,7 +391,7 @@ def _tells_when(words: Sequence[str]) -> bool:
 
 
 def _is_general(words: Sequence[str], subject: Phrase) -> bool:
-    """Tell whether a sentence speaks of all of a kind: "resources carry", not "the resource carries"."""
+    """Tell whether a sentence is about all of a kind: "resources carry", not "the resource carries"."""
     verb = next((word for word in words[1:7] if word in _NEXT and word != "may"), "")
     if words[0] in _GENERAL or PLURAL.match(words[0]):
         return verb != ""
@@ -399,7 +399,7 @@ def _is_general(words: Sequence[str], subject: Phrase) -> bool:
 
 
 def _subject(words: Sequence[str]) -> Phrase:
-    """Return the subject of a sentence that speaks of all of its kind: "tests must", "every image needs"."""
+    """Return the subject of a sentence about all of its kind: "tests must", "every image needs"."""
     if not words or is_imperative(words[0]) or (words[0] in DETERMINERS and words[0] not in _GENERAL):
         return NOTHING
     is_special = words[0] in FILLERS and words[0] not in _GENERAL  # "public functions must"
@@ -459,7 +459,7 @@ def _conditions(words: Sequence[str]) -> tuple[Condition, ...]:
 
 
 def _paths(sentence: str, words: Sequence[str]) -> tuple[str, ...]:
-    """Return the files and folders that a rule speaks of, not those that it uses."""
+    """Return the files and folders that a rule is about, not those that it uses."""
     found: list[str] = []
     if not (_BINDING.search(sentence) or _is_general(words, NOTHING)):
         return ()
@@ -484,7 +484,7 @@ def _paths(sentence: str, words: Sequence[str]) -> tuple[str, ...]:
 
 
 def _verb_at(sentence: str, words: Sequence[str]) -> int:
-    """Return where the verb stands; behind it is no scope, but what is asked for of the subject.
+    """Return the position of the verb; what follows it is not a scope, but a demand on the subject.
 
     "All tests must live in tests/" is about tests, not about that folder. A request has no subject.
     """

@@ -160,7 +160,7 @@ def words_of(text: str) -> list[str]:
 
 
 def _phrase_length(said: Sequence[str], place: int, phrases: tuple[tuple[str, ...], ...]) -> int:
-    """Return how many words after the first one belong to the longest phrase that stands here."""
+    """Return how many words after the first one belong to the longest phrase here."""
     for *rest, end in phrases:
         count = len(rest)
         words = said[place + 1 : place + 1 + count]

@@ -79,7 +79,7 @@ def glossed_policy(policy: Policy) -> Policy:
 
 
 def aged_policy(policy: Policy, query: Query) -> Policy:
-    """Return the policy for a question, by what it tells of the age of its answer."""
+    """Return the policy for a question, by what it implies about the age of its answer."""
     if not query.is_interrogative or query.wants_newest:
         return policy
     return replace(policy, decay=replace(policy.decay, bound=policy.question_age * policy.decay.bound))

@@ -389,14 +389,14 @@ def _rarity_of(
 
 
 def _shares(forms: Mapping[str, tuple[str, float]], words: Sequence[str]) -> dict[str, float]:
-    """Return the words of a question that stand among these words, each with its share."""
+    """Return the words of a question that are among these words, each with its share."""
     if forms.keys().isdisjoint(words):
         return {}
     return dict(sorted(forms[word] for word in words if word in forms))
 
 
 def _counts(sentence: str, counted: set[str]) -> bool:
-    """Tell whether a number stands before one of these words, with at most two words between."""
+    """Tell whether a number precedes one of these words, with at most two words between."""
     words = fold_words(sentence)
     return any(
         word[0].isdigit() and not counted.isdisjoint(map(stem, words[at + 1 : at + 4]))

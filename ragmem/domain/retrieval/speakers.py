@@ -1,4 +1,4 @@
-"""Find out whether a talk tells what a question asks of one speaker about another one: a near miss.
+"""Detect near misses in conversations: the question is about one speaker, the text about another.
 
 "I" is the speaker, and "you" the other one: by that each sentence is about somebody, whoever says it.
 """

@@ -34,7 +34,7 @@ class TimeQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """An event as the question names it, and the stems of the words that tell which one is meant."""
+    """An event as the question names it, and the stems of the words that identify it."""
 
     text: str
     words: frozenset[str]

@@ -81,7 +81,7 @@ class Validity:
     label: str = ""
 
     def contains(self, span: Span) -> bool:
-        """Tell whether the whole of a closed span lies in the time, of which one end at least is known."""
+        """Tell whether a closed span is entirely within the time, of which at least one end is known."""
         start, end = span
         if start is None or end is None or (self.since is None and self.until is None):
             return False
@@ -106,7 +106,7 @@ def may_be_dated(text: str) -> bool:
 def _has_near_year(pattern: re.Pattern[str], text: str) -> bool:
     """Search a pattern around the years of a text only: it takes a hundred times as long as finding these."""
     start = end = 0
-    # Only in other scripts such words stand behind the year.
+    # Only in other scripts do such words follow the year.
     behind = 0 if text.isascii() else AFTER_YEAR
     for year in _YEAR.finditer(text):
         if year.start() - BEFORE_YEAR > end:

@@ -195,7 +195,7 @@ def _steps_of_line(told: str, redactor: Redactor) -> list["Step | None"]:
         commands.append(match[1])
         repeated |= match[2] is not None
         position = match.end()
-    # The most frequent commands stand first, so their order is unknown; so is what was left out.
+    # The most frequent commands come first, so their original order and the omitted ones are unknown.
     if position < len(told) or (repeated and len(commands) > 1):
         return [None]
     return [step for command in commands for step in _steps_of_command(command, redactor)]

@@ -1,4 +1,4 @@
-"""Group the sessions of a project into workstreams: those on one branch, and those of the same files."""
+"""Group the sessions of a project into workstreams: sessions on one branch, or with the same files."""
 
 import math
 from collections import Counter, defaultdict

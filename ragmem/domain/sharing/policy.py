@@ -1,4 +1,4 @@
-"""Which memories may leave for the team: what a rule chooses, and what stays whatever a person says."""
+"""Which memories may be shared: those that a rule selects, except those that are never shared."""
 
 import re
 from collections.abc import Collection
@@ -94,7 +94,7 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What decides beside the memory: its approval, its successor, and where its text stands already.
+    """What decides besides the memory: its approval, its successor, and where its text already is.
 
     `redacted` says that a secret was or would be taken out. `tracked` says that its file is in the
     repository, where everybody has it.

@@ -45,7 +45,7 @@ class ConflictReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A record as it came in: its id, the member in whose history it is, and its verdict."""
+    """A received record: its id, the member in whose history it is, and its verdict."""
 
     id: str
     record: Record

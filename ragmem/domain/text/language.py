@@ -79,7 +79,7 @@ def function_words() -> Mapping[str, frozenset[str]]:
 
 
 def _tells(word: str) -> bool:
-    # Letters of the alphabet stand in code and behind apostrophes.
+    # Single letters occur in code and after apostrophes.
     return len(word) > 1 or not word.isascii()
 
 
@@ -95,7 +95,7 @@ def _owners() -> Mapping[str, tuple[tuple[str, float], ...]]:
 
 @lru_cache(maxsize=4096)
 def detect(text: str) -> str | None:
-    """Return the ISO 639-1 code of a text's language, "en" for English, None where it cannot be told."""
+    """Return the ISO 639-1 code of a text's language, "en" for English, None if it is unclear."""
     text = text[:MAX_CHARS]
     if not text.isascii() and _NOT_LATIN.search(text) and (found := _by_script(text)):
         return found
@@ -105,7 +105,7 @@ def detect(text: str) -> str | None:
 
 
 def foreign_language(text: str) -> str | None:
-    """Return the ISO 639-1 code of a text's language; None for English, and where it cannot be told."""
+    """Return the ISO 639-1 code of a text's language; None for English, and if it is unclear."""
     language = detect(text)
     return None if language == ENGLISH else language
 
@@ -159,6 +159,6 @@ def _by_words(
     if best != ENGLISH and scores[best] < margin * scores.get(ENGLISH, 0.0):
         return ENGLISH if hits.get(ENGLISH, 0) >= LEAST_SHARE * len(words) else None
     if len(words) < FEW_WORDS:
-        # A word of several languages tells none; two words of one language do.
+        # A word of several languages identifies none; two words of one language do.
         return best if scores[best] >= 1 or hits[best] > 1 else None
     return best if hits[best] >= LEAST_SHARE * len(words) else None

@@ -70,7 +70,7 @@ def count_references(database: Database, project: str, qualified: Iterable[str])
 
 
 def test_code(database: Database, project: str, places: Iterable[SymbolPlace]) -> set[SymbolPlace]:
-    """Return the tests among some symbols, and the helpers of tests: what stands in a module of tests."""
+    """Return the tests among some symbols, and their helpers: everything in a test module."""
     places = list(places)
     modules: dict[str, list[range]] = {}
     for path, first, last in database.select_in(

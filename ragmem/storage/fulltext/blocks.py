@@ -64,7 +64,7 @@ class Coding:
     size: int
 
     def sizes(self, counts: Array) -> Array:
-        """Return how many bytes of each sort the pieces of terms with so many postings have, a row each."""
+        """Return how many bytes of each type the pieces of terms with so many postings have, a row each."""
         coded = (counts >= self.codes) & (counts < self.bitmaps)
         found = np.zeros((len(counts), 4), dtype=np.int64)
         found[:, _RARE] = np.where(counts < self.codes, self.width * counts, 0)

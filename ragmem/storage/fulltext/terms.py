@@ -90,7 +90,7 @@ def term_of(word: str) -> int:
 def analyse(text: str, heading: str, frame: tuple[str, str, str]) -> Analysed:
     """Return what a chunk is found by; `frame` is its memory's title, tags and uri.
 
-    Title, tags and heading are read in the language of the chunk: they are too short to tell one.
+    Title, tags and heading are read in the language of the chunk: they are too short to detect one.
     """
     language = foreign_language(text)
     words, terms = _terms(text, language)

@@ -104,7 +104,7 @@ class Catalog:
         """Return the same catalog for one transaction, which reads no memory that is known already."""
         known = object.__new__(type(self))
         known.__dict__.update(self.__dict__)
-        # A team's server would keep the rows once for each member, and what is not committed may never be.
+        # A team's server would cache the rows for each member, and uncommitted rows may never be committed.
         if self.database.dialect != "sqlite" or self.database.is_writing:
             known.memories = IdentityMap(self.database, KeptRows())
             return known

@@ -81,7 +81,7 @@ class PostgresConnection:
 
 
 def _hosts(parameters: Mapping[str, Any]) -> list[str]:
-    """Return where libpq will connect to, as far as that can be told: it reads variables of its own."""
+    """Return where libpq will connect to, as far as known: it reads its own variables."""
     if "service" in parameters or "PGSERVICE" in os.environ:
         return ["a service of libpq"]
     for name in ("hostaddr", "host"):
@@ -176,7 +176,7 @@ class PostgresDatabase(Queries):
             yield begun.connection
 
     def epoch(self) -> int | None:
-        """Return None: snapshots have names, which tell of each write."""
+        """Return None: snapshots have names, which change with each write."""
         return None
 
     def first_epoch(self) -> int | None:

@@ -66,7 +66,7 @@ class Approvals:
             self._lives.set_approval([key for (key,) in found], Approval.ACCEPTED, now=now)
 
     def withheld_ids(self) -> list[str]:
-        """Return the ids of all memories that are proposed or rejected; they are told to nobody unasked."""
+        """Return the ids of all proposed or rejected memories, which are never injected."""
         # Not sorted by the database, which would scan all lives for their order instead of using the index.
         return sorted(self._database.select_column(f"SELECT id FROM lives WHERE {WITHHELD}"))
 

@@ -377,7 +377,7 @@ class Connections:
         return None if text is None else _scale_in(text)
 
     def keep_scale(self, model: str, scale: Scale, *, now: datetime, anew: bool) -> None:
-        """Store a scale; with `anew` no memory counts as compared, since another scale was used."""
+        """Store a scale; with `anew` no memory counts as compared, because another scale was used."""
         content = orjson.dumps({**asdict(scale), "measured_at": to_stamp(now)}).decode()
         with self._database.write() as connection:
             meta.put(connection, _SCALE + model, content)

@@ -50,7 +50,7 @@ class LifeContents:
         return total
 
     def each(self, selection: Selection = EVERYTHING) -> Iterator[LifeContent]:
-        """Yield lives, recalls, supersessions and merges, each sort in the order of its ids."""
+        """Yield lives, recalls, supersessions and merges, each type in the order of its ids."""
         with self._database.read() as connection:
             where, parameters = _of(selection, "id")
             yield from life_rows(connection, f"{where} ORDER BY id", parameters)

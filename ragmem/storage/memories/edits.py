@@ -80,7 +80,7 @@ def drop(connection: Connection, number: int) -> None:
 
 
 def add(connection: Connection, number: int, metadata: Mapping[str, str]) -> None:
-    """Store the edits and commits that the metadata of a memory tell."""
+    """Store the edits and commits in the metadata of a memory."""
     connection.executemany(
         "INSERT INTO edited_files (name, path, memory, edits) VALUES (?, ?, ?, ?)",
         [

@@ -77,7 +77,7 @@ class ReadCache(Generic[_T]):
 
 
 def _state_of(connection: Connection) -> Hashable:
-    """Return what changes with each write that the connection sees; None where nothing tells."""
+    """Return a value that changes with each write that the connection sees; None if unknown."""
     if isinstance(connection, sqlite3.Connection):
         (others,) = connection.execute("PRAGMA data_version").fetchone()
         # The connection is a part of the key: a connection to a replaced file counts again from 0.

@@ -86,7 +86,7 @@ class ShareMember:
 
 @dataclass(frozen=True, slots=True)
 class MemberCounts:
-    """How many memories of a member a project has, by what became of them."""
+    """How many memories of a member a project has, by their state."""
 
     member: str
     memories: int
@@ -347,7 +347,7 @@ class SharedRecords:
             )
 
     def heads(self, project: str) -> dict[str, str]:
-        """Return member -> the commit up to which their history was taken in."""
+        """Return member -> the commit up to which their history was ingested."""
         return dict(
             select_from(
                 self._database,
@@ -358,7 +358,7 @@ class SharedRecords:
         )
 
     def set_head(self, project: str, member: str, head: str, *, now: datetime) -> None:
-        """Store up to which commit a member's history was taken in."""
+        """Store up to which commit a member's history was ingested."""
         with self._database.write() as connection:
             connection.execute(
                 "INSERT INTO share_heads (project, member, head, seen_at) VALUES (?,?,?,?)"

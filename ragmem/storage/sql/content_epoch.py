@@ -1,7 +1,7 @@
-"""A counter of the changes of a database's content, which notes of this process leave as it is.
+"""A counter of changes to a database's content; bookkeeping writes of this process leave it unchanged.
 
-SQLite's `data_version` tells of any write. A warm process notes at each prompt what a session was shown,
-and would read all that it keeps in memory anew for the next one.
+SQLite's `data_version` changes with any write. A warm process records at each prompt what a session was
+shown, and would then reload everything that it keeps in memory.
 """
 
 import sqlite3
@@ -12,7 +12,7 @@ from pathlib import Path
 class ContentEpoch:
     """The epoch of one file, seen from a connection of its own that never writes; safe for several threads.
 
-    Two equal numbers mean that nothing but notes was committed between the calls. A number is None before
+    Two equal numbers mean that only bookkeeping was committed between the calls. A number is None before
     `watch`, and where the file cannot be read.
     """
 

@@ -137,7 +137,7 @@ class Database(Queries, Protocol):
         """
 
     def epoch(self) -> int | None:
-        """Return what is the same as long as nothing but notes is committed; None where nothing tells."""
+        """Return a value that changes with each commit other than bookkeeping; None if unknown."""
 
     def first_epoch(self) -> int | None:
         """Return the epoch from before this thread's transaction; None where it is unknown or writes."""

@@ -122,7 +122,7 @@ class SQLiteDatabase(Queries):
         return bool(getattr(self._local, "writing", False))
 
     def epoch(self) -> int | None:
-        """Return what is the same as long as nothing but notes is committed; None where nothing tells."""
+        """Return a value that changes with each commit other than bookkeeping; None if unknown."""
         return self._epoch.number(self.identity)
 
     def first_epoch(self) -> int | None:

@@ -1,4 +1,4 @@
-"""A store from two methods: `write` and `entries`; everything else is derived, correct but slow.
+"""A store that needs only `write` and `entries`; everything else is derived, correct but slow.
 
 A back end starts here and overrides what its engine does faster.
 """

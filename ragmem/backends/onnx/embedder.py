@@ -106,7 +106,7 @@ class OnnxEmbedder:
 
 
 class _Network:
-    """The graph in memory, with pooling and what stands behind it."""
+    """The graph in memory, with pooling and the layers behind it."""
 
     def __init__(self, description: Description, options: OnnxOptions) -> None:
         self._np = import_numpy()

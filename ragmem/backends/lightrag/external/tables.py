@@ -17,7 +17,7 @@ FOREIGN = Schema(
             1,
             "tables",
             (
-                # `store` tells profiles apart: a home that changes its profile finds nothing of the other.
+                # `store` separates profiles: a home that changes its profile finds nothing of the other.
                 """
                 CREATE TABLE IF NOT EXISTS store_workspaces (
                   store TEXT NOT NULL, project TEXT NOT NULL, workspace TEXT NOT NULL,

@@ -145,7 +145,7 @@ def unlisted(connection: sqlite3.Connection) -> list[int]:
 
 
 def list_nodes(connection: Connection) -> None:
-    """Write the lists of all chunks anew, from their mentions and evidence."""
+    """Rewrite the lists of all chunks from their mentions and evidence."""
     lists = [
         (pack(node for _, node in some), chunk)
         for chunk, some in groupby(connection.execute(_NODES), itemgetter(0))

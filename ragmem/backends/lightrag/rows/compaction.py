@@ -36,7 +36,7 @@ def compact(connection: Connection) -> None:
 
 
 def place_sentences(connection: Any) -> None:
-    """Write the extractions anew, with places in the texts of memories for sentences that are there."""
+    """Rewrite the extractions, with positions in the texts of memories instead of sentences."""
     readable = has_texts(connection)
     rows = connection.execute("SELECT n FROM store_documents WHERE extractions IS NOT NULL").fetchall()
     for (number,) in rows:

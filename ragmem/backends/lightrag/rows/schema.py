@@ -507,9 +507,9 @@ _CHUNKS_BY_END = (
 
 
 def forget_pending_texts(connection: Connection) -> None:
-    """Let the vectors of pending memories be made anew, although their texts have not changed.
+    """Mark the vectors of pending memories for recomputation, although their texts have not changed.
 
-    The catalog has made those pending whose language has an own analysis now.
+    The catalog has marked memories as pending whose language now has its own analysis.
     """
     (there,) = connection.execute("SELECT count(*) FROM sqlite_master WHERE name = 'memories'").fetchone()
     if there:

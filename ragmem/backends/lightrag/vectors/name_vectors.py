@@ -81,7 +81,7 @@ def make(database: SQLiteDatabase, embedder: Embedder, workspace: str, namespace
 
 
 def state(database: SQLiteDatabase) -> tuple[int, ...]:
-    """Return a value that changes with each put; while it is the same, no name lacks a vector anew."""
+    """Return a value that changes with each put; while it is unchanged, no further name lacks a vector."""
     with database.read() as connection:
         return tuple(
             connection.execute(f"SELECT coalesce({end}(n), 0) FROM {table}").fetchone()[0]

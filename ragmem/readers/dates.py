@@ -114,7 +114,7 @@ def time_of_file(
 
 
 def _date_by_neighbours(path: Path, now: datetime) -> WholeDate | None:
-    """Return the date of a name such as `03-05-2026`, of which the files beside it tell the order."""
+    """Return the date of a name such as `03-05-2026`; the other files of the folder show the order."""
     if not _NUMERIC_DAY.search(path.stem):
         return None
     try:
@@ -126,7 +126,7 @@ def _date_by_neighbours(path: Path, now: datetime) -> WholeDate | None:
 
 @lru_cache(maxsize=16)
 def _order_of_days(folder: Path, _changed_ns: int) -> str:
-    """Return how to write the days in the names of a folder from the year on; empty if no name tells."""
+    """Return how to write the days in the names of a folder from the year on; empty if unclear."""
     days = [found for path in folder.iterdir() if (found := _NUMERIC_DAY.search(path.name))]
     orders = {r"\4-\3-\1" for found in days if int(found[1]) > 12}
     orders |= {r"\4-\1-\3" for found in days if int(found[3]) > 12}

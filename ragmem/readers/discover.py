@@ -50,7 +50,7 @@ class SkippedPath:
 class Discovery:
     """The files of a source's globs as absolute paths, sorted; both are empty where nothing matched.
 
-    `cut` tells that the search reached its limit, so that there may be more files.
+    `cut` means that the search reached its limit, so that there may be more files.
     """
 
     files: tuple[Path, ...] = ()

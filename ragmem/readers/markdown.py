@@ -115,7 +115,7 @@ def _title_of_header(body: str) -> str:
     """Return the title among the fields above a text ("Title: ..."), as in mail; empty without one."""
     title, head = "", body.lstrip()
     first = head.partition("\n")[0]
-    # The fields of Org have marks, and others stand in a block of their own.
+    # The fields of Org have marks, and others have their own block.
     is_closed = head.startswith(("#+", ":PROPERTIES:")) or first in _BLOCKS
     if first in _BLOCKS:
         head = dedent(head[len(first) :].partition(_BLOCKS[first])[0]).strip("\n")

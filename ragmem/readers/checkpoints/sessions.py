@@ -251,7 +251,7 @@ def _metadata(contents: Iterable[bytes | None]) -> dict[str, Any]:
 
 
 def _moment(value: Any) -> datetime | None:
-    """Return a time that a clock may have told; None for any other."""
+    """Return a plausible time; None for any other."""
     told = parse_time(value)
     return told if told and _EARLIEST <= told <= datetime.now(UTC) + timedelta(days=1) else None
 

@@ -64,7 +64,7 @@ _LEADING_MACRO = re.compile(
 
 
 def _without_macros(text: str) -> str:
-    """Blank the export macros of definitions; no grammar can tell them from names."""
+    """Blank the export macros of definitions; no grammar can distinguish them from names."""
 
     def blank(found: re.Match[str]) -> str:
         return found[1] + " " * len(found[2])

@@ -222,7 +222,7 @@ class References:
             place, key = self.awaited.pop((node.start_byte, node.end_byte), (None, None))
             is_name = isinstance(place, dict)
             if place is not None and (is_chain or is_name or key == _RECEIVER or not place[key]):
-                # What the text says of a variable counts where nobody knows what the chain returns.
+                # A declared type counts if the result of the chain is unknown.
                 place[key] = f"#{count}" if key == _RECEIVER else f"#{count} {place[key]}"
             if receiver == "?" and "receiver" in captures:
                 on = captures["receiver"][0]

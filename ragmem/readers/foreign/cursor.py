@@ -98,7 +98,7 @@ def _calls(bubble: Mapping[str, Any], redactor: Redactor) -> tuple[Any, ...]:
 
 
 def _folders(file: Path, left_out: LeftOut) -> dict[str, str]:
-    """Return chat -> folder, as the workspaces beside the global store tell."""
+    """Return chat -> folder, from the workspaces beside the global store."""
     found: dict[str, str] = {}
     parent = file.parent.parent / "workspaceStorage"
     workspaces = sorted(parent.iterdir())[:MAX_WORKSPACES] if parent.is_dir() else [file.parent]

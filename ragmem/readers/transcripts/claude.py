@@ -125,7 +125,7 @@ class Claude:
         builder.touch(record.get("timestamp"))
 
     def _team_task(self, text: str, record: Mapping[str, Any]) -> str:
-        """Return what a member of a team is asked; of its lead none, who is told reports instead."""
+        """Return the task of a member of a team; none for the lead, who gets reports instead."""
         messages = team_messages(text)
         member = word(record, "agentName")
         if not messages or member in {"", LEAD}:

@@ -120,7 +120,7 @@ def _template(text: str) -> re.Match[str] | None:
 
 
 def notified_reports(text: str) -> list[tuple[str, str]]:
-    """Return (task, report) of the subagents whose end a program's notification tells of."""
+    """Return (task, report) of the subagents whose end a program's notification reports."""
     if "<task-notification>" not in text:
         return []
     return [

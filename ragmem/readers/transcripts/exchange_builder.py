@@ -56,7 +56,7 @@ _KEY_LENGTH = 12
 
 @dataclass
 class OpenExchange:
-    """An exchange that is not complete yet; each act and edit is stored with the message that it came in."""
+    """An incomplete exchange; each action and edit is stored with its message."""
 
     asked: str
     key: str = ""

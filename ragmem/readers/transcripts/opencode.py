@@ -117,7 +117,7 @@ def read_sessions(
     state = orjson.loads(carried) if carried else {}
     try:
         with closing(_open(path)) as database:
-            # One moment for all of them, while OpenCode goes on writing.
+            # One snapshot for all of them, while OpenCode continues to write.
             database.execute("BEGIN")
             for session, parent, folder, updated in database.execute(_SESSIONS, (state.get("updated", 0),)):
                 builder = make()

@@ -126,7 +126,7 @@ _EDIT = Call((Act(ActType.CHANGED, "a file"),))
 
 @dataclass(frozen=True, slots=True)
 class _Message:
-    """A message: its role, what its header tells, and its lines."""
+    """A message: its role, the facts in its header, and its lines."""
 
     is_user: bool
     is_side: bool
@@ -222,7 +222,7 @@ class SpecStory(TextReader):
                 given[key] = self._local(given[key])
         identifier = f"{used.name}/{next(self._numbers)}"
         called = call_of(name, given, builder.redactor)
-        # The words before an edit are no result, though its file is not told.
+        # The words before an edit are not a result, although its file is not known.
         builder.call(_EDIT if called == NOTHING and name == "edit_file" else called, identifier)
         if result:
             failed = "**Error:**" in used.body or _FAILED.search(result[:_LONGEST]) is not None
@@ -259,7 +259,7 @@ def _messages(lines: Sequence[str]) -> Iterator[_Message]:
             number = end
             continue
         if found := _HEADER.fullmatch(line):
-            # An unclosed fence must not swallow the rest: a time or a rule tells the header from a quotation.
+            # An unclosed fence must not swallow the rest: a time or a rule marks the header as real.
             is_real = not fence or _TIME.search(found["told"] or "") or _follows_rule(lines, number)
             if is_real:
                 if header is not None:
@@ -336,7 +336,7 @@ class _Blocks:
         while at < last and self._lines[at].rstrip() != _RULE:
             marked = _FENCE.match(self._lines[at])
             closed = self._next(self._fences.get(marked["mark"], ()), at + 1) if marked else 0
-            # A fence that is open where the next part begins is none.
+            # A fence that is still open where the next part begins is not a fence.
             at = closed if 0 < closed <= last else at + 1
         return at
 

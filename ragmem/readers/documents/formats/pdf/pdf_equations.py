@@ -74,7 +74,7 @@ class _Glyph:
 
     @property
     def floats(self) -> bool:
-        """Whether its base line says nothing: a large sign, which stands around the axis."""
+        """Whether its base line is meaningless: a large sign centred on the axis."""
         return self.sign in _LARGE or self.sign == "√" or bool(_EXTENSION_FONT.search(self.font))
 
     @property
@@ -301,7 +301,7 @@ def _components(
 
 
 def _em_box(glyphs: Sequence[_Glyph]) -> Box:
-    """Return a box that is as high as a line, because a minus alone is too thin to stand beside anything."""
+    """Return a box that is as high as a line, because a minus alone is too thin to be beside anything."""
     box = union(glyph.box for glyph in glyphs)
     if any(glyph.floats for glyph in glyphs):
         return box
@@ -503,7 +503,7 @@ def _join(items: Sequence[_Item], rules: Sequence[Box]) -> _Item | None:
 
 
 def _is_limit(item: _Item, owner: _Item) -> bool:
-    """Tell whether a small item stands above or below a large one, and not beside it."""
+    """Tell whether a small item is above or below a large one, not beside it."""
     beyond = 0.6 * owner.size
     outside = item.box.bottom <= owner.box.top + 1 or item.box.top >= owner.box.bottom - 1
     return outside and owner.box.left - beyond <= item.box.middle <= owner.box.right + beyond

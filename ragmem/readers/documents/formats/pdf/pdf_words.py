@@ -120,7 +120,7 @@ def page_transform(page: Any) -> Callable[..., Box]:
 
 
 def _continues(before: Box, box: Box) -> bool:
-    """Tell whether a character stands right behind another on its line, whatever the file says between."""
+    """Tell whether a character directly follows another on its line, whatever the file has between."""
     apart = abs(box.left - before.right)
     return apart < _NO_BLANK * box.height and (before.top, before.bottom) == (box.top, box.bottom)
 

@@ -1,1 +1,1 @@
-"""The services: one use case a file."""
+"""The services: one use case per file."""

@@ -165,7 +165,7 @@ _COMMENT = re.compile(r"(?://[/!]?|#+|\*(?!/)|--|;+)[ \t]?(.*)")
 
 
 def _comment_lines(text: str) -> Iterator[str]:
-    """Yield the lines of comments without their marks; most other lines are told by their first letter."""
+    """Yield the lines of comments without their marks; the first letter rules out most other lines."""
     for line in text.split("\n"):
         bare = line.lstrip(" \t")
         if bare[:1] in _COMMENT_MARKS and (found := _COMMENT.match(bare)):

@@ -487,7 +487,7 @@ def _is_own(match: Match, state: _SessionState) -> bool:
 def _read_by_itself(
     catalog: Catalog, matches: Sequence[Match], state: _SessionState, folder: str
 ) -> frozenset[str]:
-    """Return the matches that stand, or have a twin, in instructions that the assistant reads by itself."""
+    """Return the matches that are, or have a twin, in instructions that the assistant reads by itself."""
     if state.asked.assistant not in NAMES or state.asked.agent or not folder:
         return frozenset()
     assistant = load_assistant(state.asked.assistant)

@@ -122,8 +122,8 @@ class Excerpt:
     def around(self, chosen: Chosen) -> list[Chosen]:
         """Return the next candidates: the text after a shown part, then the text before it.
 
-        An announcing part, such as a heading, comes with the text below it. A summarized memory has none: it
-        is told by its excerpt alone.
+        An announcing part, such as a heading, comes with the text below it. A summarized memory has none:
+        only its excerpt is shown.
         """
         if self.memory.tier is not Tier.INGEST:
             return []

@@ -1,4 +1,4 @@
-"""How often each moment spoke, how often that was of use, and how often it was silent, and why."""
+"""Statistics of moments: how often each injected, how often that was useful, and why it was silent."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -21,7 +21,7 @@ READ_LINES = 400
 
 @dataclass(slots=True)
 class MomentFigures:
-    """The figures of one moment: how often it spoke, how many memories, how often it was silent, and why.
+    """The figures of one moment: how often it injected, how many memories, how often it was silent, and why.
 
     `judged` texts are those of sessions that were read since; of these `useful` ones told of a file or a
     symbol that the session touched afterwards, or of a memory that was called good.

@@ -1,4 +1,4 @@
-"""What is worth saying at a moment of need: of a file that is touched, and of a command that failed.
+"""Choose what to inject when a file is touched or a command fails.
 
 Both look up names and words in indexes and read the few texts that have them. A plain report of work is never
 worth it, nor is what a newer memory has superseded; when in doubt nothing is said.
@@ -116,7 +116,7 @@ _LESSONS = frozenset({Category.GOTCHA, Category.ERROR_SOLUTION, Category.BEST_PR
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """Where a moment looks: the projects (None: all), the folder of the session, and what to leave out.
+    """Where a moment searches: the projects (None: all), the folder of the session, and what to omit.
 
     `session` is the session itself, whose own exchanges it still has in its context.
     """
@@ -261,7 +261,7 @@ class _Place:
 
     @property
     def is_inside(self) -> bool:
-        """Whether it lies in the working folder; no other file is looked at."""
+        """Whether it is in the working folder; other files are ignored."""
         return self.relative != self.absolute and ".." not in Path(self.relative).parts
 
     def is_named_by(self, mention: str) -> int:
@@ -336,7 +336,7 @@ def _about_names(lookup: Lookup, memory: Memory, place: _Place, names: frozenset
 
 
 def _passages(memory: Memory, names: Iterable[str]) -> Iterable[Span]:
-    """Return the sentences of a memory around names that may be told: of an exchange those of its outcome."""
+    """Return the injectable sentences of a memory around names; of an exchange those of its outcome."""
     text = memory.indexed_text
     places = [found.start() for name in names for found in re.finditer(re.escape(name), text)][:MOST_PLACES]
     outline = outline_of(text) if places else None
@@ -433,7 +433,7 @@ def _texts_like(lookup: Lookup, error: ErrorLine) -> list[tuple[Memory, list[Spa
 
 
 def _same_error(memory: Memory, chunks: Sequence[Span], error: ErrorLine) -> tuple[float, Span]:
-    """Return how much of an error a passage of a memory repeats, where a fix stands near it; 0 without."""
+    """Return how much of an error a passage of a memory repeats, if a fix is near it; else 0."""
     text = memory.indexed_text
     best, place = 0.0, (0, 0)
     for start, end in _atoms_within(text, chunks):
@@ -455,7 +455,7 @@ def _same_error(memory: Memory, chunks: Sequence[Span], error: ErrorLine) -> tup
 
 
 def _fix_in_exchange(text: str, outline: Outline, error: ErrorLine, after: int) -> Span | None:
-    """Return the sentence of an exchange that tells how an error was put right.
+    """Return the sentence of an exchange that says how an error was fixed.
 
     First comes a command like the failed one that went through at once. Else of its outcome one on the same
     subject, since it may have met several errors; else what was said next.
@@ -486,7 +486,7 @@ def _other_command(text: str, after: int) -> Span | None:
         or _FAILED_LINES.match(text, following.end())
     ):
         return None
-    # An error of the command names a part of it; one of the code does not.
+    # An error about the command names a part of it; one about the code does not.
     words = text_words(failed[1])
     named = (error_line(line).weights for line in outcome.splitlines() if line.startswith(_FAILED))
     if not any(weight > COMMON and word in words for line in named for word, weight in line.items()):

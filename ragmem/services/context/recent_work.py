@@ -1,4 +1,4 @@
-"""Tell which memories are near the latest work of a project, by stored vectors."""
+"""Find the memories near the latest work of a project, by stored vectors."""
 
 from collections.abc import Sequence
 

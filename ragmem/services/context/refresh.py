@@ -307,7 +307,7 @@ def _line(entry: Entry, redactor: Redactor, *, decided: bool) -> tuple[str, floa
 
 
 def _is_settled(sentence: str) -> bool:
-    """Tell whether a sentence of an exchange decides something, and no case is imagined or told of others."""
+    """Tell whether a sentence of an exchange states a decision, not a hypothetical case or one of others."""
     return is_decision(sentence) and not _IMAGINED.search(sentence)
 
 
@@ -325,7 +325,7 @@ def _is_only_decided(entry: Entry, policy: LifecyclePolicy) -> bool:
 
 
 def _is_of_person(memory: Memory) -> bool:
-    """Tell whether a memory says itself that it is about the person or what they told the assistant."""
+    """Tell whether a memory says that it is about the person or from what they told the assistant."""
     return memory.metadata.get("type", "").lower() in {"feedback", "user", "preference"}
 
 

@@ -157,7 +157,7 @@ def _topic(catalog: Catalog, centre: Memory) -> dict[str, str]:
 
     A topic has at least CLUSTER memories.
 
-    Pages of documents are connected by their making, and what is superseded or withheld is not told.
+    Pages of one document are always connected; superseded and withheld memories are not listed.
     """
     found = {
         one.memory.id: one.memory

@@ -11,7 +11,7 @@ MOST_ASKED = 80
 def session_line(memory: Memory, redactor: Redactor) -> str:
     """Return assistant, session, author, branch, commits and question of an exchange; "" for others.
 
-    The question stands there unless it is the title.
+    The question is included unless it is the title.
     """
     told = memory.metadata
     if not told.get("assistant") or not told.get("session"):

@@ -1,4 +1,4 @@
-"""The block for the start of a session: the work that goes on with what is open, and the project's rules."""
+"""The block for the start of a session: ongoing work, its open points, and the project's rules."""
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -143,8 +143,8 @@ def session_start(
 ) -> Context:
     """Return the block for the start of a session, empty where the project has neither results nor rules.
 
-    It has the last word of the work that goes on with what it left open, and the rules and traps that people
-    or several sessions confirmed. Those of `near` (id -> nearness to the last work) come first; it is called
+    It has the last result of ongoing work with its open points, and the rules and pitfalls that people or
+    several sessions confirmed. Those of `near` (id -> nearness to the last work) come first; it is called
     only if there are more rules than room. Nothing that was superseded, may be outdated, or was interrupted
     is told, and nothing of `without`.
     """
@@ -293,7 +293,7 @@ def _subject(memory: Memory) -> str:
 
 
 def _line(memory: Memory, redactor: Redactor) -> str:
-    """Return a short text as it stands, of a longer one the line that summarizes it, or ""."""
+    """Return a short text verbatim, of a longer one the line that summarizes it, or ""."""
     text = plain(memory.text, redactor=redactor)
     if len(text) <= POINT_CHARS:
         return text
@@ -335,7 +335,7 @@ def _and_then(said: str, more: str) -> str:
 
 
 def _is_statement(sentence: str) -> bool:
-    """Tell whether a sentence stands for itself: no announcement, no row of a table, no torn emphasis."""
+    """Tell whether a sentence is self-contained: no announcement, no row of a table, no torn emphasis."""
     if count_words(sentence) <= LEAST_WORDS or sentence.endswith((":", "\uff1a")) or _TORN.search(sentence):
         return False
     return classify_voice(sentence, listed=True) is Voice.STATES
@@ -344,7 +344,7 @@ def _is_statement(sentence: str) -> bool:
 def _open_points(
     memory: Memory, spans: Iterable[Span], later: Iterable[Memory], redactor: Redactor
 ) -> list[str]:
-    """Return the open points that no later exchange speaks of; without words to compare, none."""
+    """Return the open points that no later exchange mentions; none without words to compare."""
     spoken = [frozenset(_words(f"{one.title}\n{one.text}")) for one in later]
     found: list[str] = []
     for start, end in spans:

@@ -184,7 +184,7 @@ def rare_names(database: Database, names: Sequence[str], *, projects: Sequence[s
         text = f"{memory.title}\n{memory.text}".casefold()
         read.update(possible)
         named.update(name for name in possible if name.casefold() in text)
-    # Where more memories than were read may have a name, nobody knows how many do.
+    # If more memories than were read may have a name, their number is unknown.
     return [name for name in names if 0 < named[name] <= FEW and read[name] < MOST_READ]
 
 
@@ -199,7 +199,7 @@ def watch(
 ) -> Verdict:
     """Return whether a prompt starts a new topic; `vector` is that of its text, of any non-zero length.
 
-    One with `new` names starts one in any case. Else a prompt that says too little leaves the topic
+    One with `new` names starts one in any case. Otherwise a prompt that is too short leaves the topic
     unchanged; then the vector may be empty. A topic of another model begins anew without a switch, because
     vectors of two models are not comparable.
     """

@@ -295,7 +295,7 @@ _LEAST_USEFUL = 0.2
 
 
 def check_moments(patient: DoctorContext) -> Iterator[Check]:
-    """Report each moment that came in the last 30 days, with a warning where little of it was of use."""
+    """Report each moment of the last 30 days, with a warning if few of its injections were useful."""
     counts = MomentCounts(patient.settings.places.state)
     came = False
     for one in moment_figures(patient.catalog, counts, since=patient.now - _LATELY):

@@ -61,7 +61,7 @@ def compose_report(report: Report, *, state: Path | None, home: Path, redactor: 
         "## Recent errors",
         "",
     ]
-    # The same error is told once, with its latest moment.
+    # The same error is reported once, with its latest time.
     latest = {error: moment for moment, error in sorted(_errors(state))}
     for error, moment in sorted(latest.items(), key=lambda item: item[1])[-MOST_ERRORS:]:
         lines += [f"- {moment} {error[0]}", *(f"  - {place}" for place in error[1:])]

@@ -283,5 +283,5 @@ class GraphViews:
 
 
 def _strength(relation: Relation) -> float:
-    """Return the weight of a relation; a mere co-mention weighs little, whatever the store makes of it."""
+    """Return the weight of a relation; a mere co-mention weighs little, whatever the store's weight is."""
     return relation.weight * (CO_MENTION_WEIGHT if relation.keywords == CO_MENTIONED else 1.0)

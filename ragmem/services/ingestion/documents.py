@@ -53,7 +53,7 @@ def is_unread_picture(reading: ReadResult) -> bool:
 
 @dataclass(slots=True)
 class UnreadPictures:
-    """The pictures and scans of a run that gave no text, told in a line for each reason."""
+    """The pictures and scans of a run that gave no text, reported in a line for each reason."""
 
     _paths: dict[str, list[str]] = field(default_factory=dict)
 

@@ -1,4 +1,4 @@
-"""What a person hands in (paths, or text on standard input) becomes drafts."""
+"""Turn a user's input (paths, or text on standard input) into drafts."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -51,7 +51,7 @@ TITLE_LENGTH = 80
 
 @dataclass(frozen=True, slots=True)
 class DraftOptions:
-    """Fields that a person sets for all that is handed in; empty ones are detected."""
+    """Fields that a user sets for the whole input; empty ones are detected."""
 
     kind: Kind | None = None
     tags: tuple[str, ...] = ()
@@ -246,7 +246,7 @@ def _left_out(folder: Path, discovery: Discovery, files: Sequence[Path]) -> Iter
 
 
 def find_in_folder(path: Path, *, settings: Settings, home: Path, most: int | None = None) -> Discovery:
-    """Return the contents of a folder that is handed in; `most` as in `files_of_folder`."""
+    """Return the contents of a given folder; `most` as in `files_of_folder`."""
     spec = SourceSpec(SOURCE, globs=(), base=path, scope="project")
     return files_of_folder(path, spec, home=home, settings=settings, most=most)
 

@@ -1,4 +1,4 @@
-"""Count the files of folders that are handed in, before anything is read."""
+"""Count the files of given folders before anything is read."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path

@@ -257,7 +257,7 @@ def _accept(
 def store_without_vectors(
     catalog: Catalog, open_store: Callable[[], Store], memories: Sequence[Memory], finish: Callable[[], None]
 ) -> str:
-    """Take those that are buffered now out of the store, and finish, in one transaction.
+    """Remove the newly buffered ones from the store, and finish, in one transaction.
 
     Without a store, only finish, and return why there is none.
     """

@@ -36,7 +36,7 @@ def remember_projects(catalog: Catalog, projects: ProjectFinder) -> None:
             root_commit=identity.git_root_commit,
             remote=identity.remote,
             stamp=identity.stamp,
-            # A second clone, perhaps with another remote, does not rename the project.
+            # A second clone does not rename the project, even with another remote.
             keep_name=first not in {"", root} and os.path.isdir(first),  # noqa: PTH112 - never raises
         )
 

@@ -63,7 +63,7 @@ class Proposal:
         return self.item.title or self.item.uri if isinstance(self.item, Memory) else self.item.name
 
     def line(self, redactor: Redactor) -> str:
-        """Return what it says in a line without secrets: of a memory the sentence that would be told."""
+        """Return its content in a line without secrets: of a memory the sentence that would be injected."""
         if isinstance(self.item, Memory):
             return line_of(self.item, redactor=redactor)[0] or redactor.redact(self.title)[0]
         return f"skill {self.title}, from {len(self.item.sessions)} sessions"

@@ -1,4 +1,4 @@
-"""Keep what reading all texts of a project has found: only what has changed is read anew.
+"""Cache the findings from a project's texts, so that only changed texts are read again.
 
 It follows from the memories, like an index: what is lost is found again. No text is kept, only places, and
 hashes of words in a file of the cache folder.
@@ -42,9 +42,9 @@ Kept = Mapping[str, tuple[str, Sequence[Sequence[Any]]]]
 
 
 class KeptFindings(Findings):
-    """Finds what stands in the texts of one project, or takes it from a plan of exactly the same memories.
+    """Reads the texts of one project, or reuses a plan of exactly the same memories.
 
-    Where some have changed, what is known of the others is taken from the file `cache`.
+    If some have changed, the findings about the others come from the file `cache`.
     """
 
     def __init__(self, former: Kept | None, cache: Path | None = None) -> None:
@@ -79,7 +79,7 @@ class KeptFindings(Findings):
             else:
                 masked = masked_text(entry)
                 marks[key] = short_hash(masked) if "\0" in masked else 0
-            # Only compared with others, so that a hash stands for a text.
+            # Texts are only compared, so their hashes are enough.
             return f"\0{marks[key]}" if marks[key] else ""
 
         found = repeated_reports(entries, masking=masking)

@@ -1,4 +1,4 @@
-"""Ask the pair model again only about memories that are new, or whose candidates may be others than before.
+"""Query the pair model again only for memories that are new, or whose candidates may have changed.
 
 A verdict follows from two texts. The candidates of a statement follow from its connected memories and from
 how often its words are in others, which a new memory changes for few statements.

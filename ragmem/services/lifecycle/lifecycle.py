@@ -118,7 +118,7 @@ def _changes(
         marks = change.rule == PERHAPS_OUTDATED
         if older.pinned or older.superseded_by or (marks and older.perhaps_outdated == change.newer):
             continue
-        # What nobody has accepted hides nothing that counts.
+        # An unapproved memory supersedes no approved one.
         if newer.approval.is_withheld and not older.approval.is_withheld:
             continue
         # Their authors say what they replace, and a person what they replace of one's own.

@@ -1,4 +1,4 @@
-"""Tell of a gc plan cluster by cluster: what stays, what is hidden behind it, and how the two differ."""
+"""Describe a gc plan by cluster: what stays, what is hidden behind it, and how the two differ."""
 
 from collections import defaultdict
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Keep what is known of the texts of a project in a file of the cache folder: arrays of hashes and numbers.
+"""Cache what is known about a project's texts in a file: arrays of hashes and numbers.
 
 What is lost, damaged or of other rules is found again.
 """

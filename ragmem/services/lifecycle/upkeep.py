@@ -99,7 +99,7 @@ def _duplicates(catalog: Catalog) -> list[list[str]]:
 
 
 def apart(ids: Iterable[str], by: Mapping[str, str]) -> list[list[str]]:
-    """Return ids in groups with the same value: no memory stands for one that other members see."""
+    """Return ids in groups with the same value: no memory represents one that other members see."""
     groups: dict[str, list[str]] = {}
     for identifier in ids:
         groups.setdefault(by.get(identifier, ""), []).append(identifier)

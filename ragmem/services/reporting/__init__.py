@@ -1,1 +1,1 @@
-"""What a memory looks like, as plots and as a report: counted in SQL, as of a moment that is given."""
+"""Plots and the report of a memory, as of a given time; SQL does the counting."""

@@ -1,4 +1,4 @@
-"""Report what a language model is worth to ragmem, by passages and questions of our own in nine languages.
+"""Evaluate a language model for ragmem with bundled passages and questions in nine languages.
 
 The passages ask for what ragmem uses such a model for: entities and relations as JSON, answers from a note,
 and the refusal of questions that the note does not answer. The rules extract from the same passages, so that
@@ -59,7 +59,7 @@ Pair = frozenset[str]
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A passage with its annotation; each name stands with its other forms, `answer` is "" for no answer.
+    """A passage with its annotation; each name has its other forms, `answer` is "" for no answer.
 
     What is `optional` counts neither for nor against an extraction.
     """
@@ -139,7 +139,7 @@ class LanguageReport:
 
 @cache
 def passages() -> tuple[Passage, ...]:
-    """Return the passages, the languages in turns."""
+    """Return the passages, alternating between languages."""
     lines = GOLD.read_text(encoding="utf-8").splitlines()
     return tuple(_passage(json.loads(line)) for line in lines)
 

@@ -166,7 +166,7 @@ def lifecycle_report(
 ) -> LifecycleReport:
     """Return the lifecycle report of these projects; lists have at most `limit` lines. Changes nothing.
 
-    Groups tell of at most so many `members` (None: all), because the title of each is searched for secrets.
+    Groups list at most so many `members` (None: all), because the title of each is searched for secrets.
     """
     entries = catalog.lives.entries(projects, policy=policy)
     connections = catalog.connections.of(projects)

@@ -70,7 +70,7 @@ def _summary(report: Report) -> Iterator[str]:
     yield "<ul>"
     for sentence in report.sentences:
         parts = escape_xml(sentence[:1].upper() + sentence[1:]).split("`")
-        # What stands between backticks is a command.
+        # Text between backticks is a command.
         parts[1::2] = [f"<code>{part}</code>" for part in parts[1::2]]
         yield f"<li>{''.join(parts)}</li>"
     yield "</ul>"

@@ -48,7 +48,7 @@ def transcript_states(catalog: Catalog, settings: Settings, *, home: Path) -> Tr
     known = {one.path for one in seen}
     unread = []
     for spec in settings.sources.values():
-        # What lies in a repository is not deleted by an assistant.
+        # Assistants do not delete files of a repository.
         if spec.reader != SOURCE or any(glob.startswith(REPOSITORY) for glob in spec.globs):
             continue
         for path in find_files(spec, home=home, settings=settings).files:

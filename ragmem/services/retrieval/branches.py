@@ -1,4 +1,4 @@
-"""Mark what was made on a branch that is not merged into what is checked out, and put it behind the rest."""
+"""Mark memories from branches that are not merged into the current one, and rank them last."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace

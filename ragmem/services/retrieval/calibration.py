@@ -70,7 +70,7 @@ class Spread:
 
     @classmethod
     def of(cls, values: Sequence[float]) -> "Spread":
-        """Return the spread; `low` and `high` leave out one in twenty values at each end."""
+        """Return the spread; `low` and `high` omit one in twenty values at each end."""
         import statistics  # noqa: PLC0415 - milliseconds, which only a measurement pays
 
         ordered = sorted(values)

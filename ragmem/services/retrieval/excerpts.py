@@ -125,9 +125,9 @@ def _windows_around(spans: Sequence[Span], size: int) -> list[Span]:
 def excerpt(match: Match, question: str, *, most: int = FIRST, redactor: Redactor) -> str:
     """Return the sentences of a match that answer the question, in one line of at most `most` characters.
 
-    They stand in the order of the text, with "…" for what is left out. A sentence is cut only if it is the
-    best one, or too long for any excerpt. Where no word of the question occurs, the result of an exchange is
-    shown, or the beginning of the chunk that matched.
+    They are in the order of the text, with "…" for omissions. A sentence is cut only if it is the best one,
+    or too long for any excerpt. Where no word of the question occurs, the result of an exchange is shown, or
+    the beginning of the chunk that matched.
     """
     text = match.memory.indexed_text
     matched = [(one.start, one.end) for one in (match.chunk, *match.also)]
@@ -248,7 +248,7 @@ def _around(line: str, question: str, most: int) -> str:
 
 
 def find_words(text: str, question: str) -> list[Span]:
-    """Return where in a text words of the question stand, in any form of theirs, in order.
+    """Return the positions of the question's words in a text, in any of their forms, in order.
 
     Stop words are left out. In scripts without spaces these are the pairs of letters of the question.
     """

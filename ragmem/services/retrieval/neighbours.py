@@ -51,7 +51,7 @@ def neighbours(search: Search) -> Sequence[Hit]:
 
 
 def name_neighbours(matches: Sequence[Match], scores: Iterable[ScoredMemory]) -> list[Match]:
-    """Return the matches, each with the id of the neighbour that is more relevant and speaks for it."""
+    """Return the matches, each with the id of the more relevant neighbour that supports it."""
     own = {item.memory_id: item.own for item in scores}
 
     def speaking(match: Match) -> str:

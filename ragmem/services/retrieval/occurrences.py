@@ -61,7 +61,7 @@ _UNREAL = re.compile(
 
 
 class DatedBy(StrEnum):
-    """Where the date of an occurrence stands."""
+    """Where the date of an occurrence is."""
 
     SENTENCE = "sentence"
     HEADING = "heading"
@@ -70,7 +70,7 @@ class DatedBy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Occurrence:
-    """A sentence that tells of an event, with its time: from `start` on, before `end`."""
+    """A sentence about an event, with its time: from `start` on, before `end`."""
 
     memory: Memory
     start: datetime
@@ -161,7 +161,7 @@ def _stems(text: str) -> frozenset[str]:
 
 
 def _held(wanted: frozenset[str], words: frozenset[str]) -> frozenset[str]:
-    """Return the wanted words that stand among some words; of long ones the beginning is enough."""
+    """Return the wanted words that are among some words; of long ones the beginning is enough."""
     return frozenset(
         one
         for one in wanted

@@ -69,7 +69,7 @@ class Answer:
 
 
 def this_about(speaker: str) -> str:
-    """Return the detail that is missing where what is asked of a speaker is told of another one."""
+    """Return the missing detail if the text is about another speaker than the question."""
     return f"{_ABOUT}{speaker}"
 
 

@@ -298,7 +298,7 @@ def _compare(found: _Findings, cosines: Mapping[str, float]) -> _Findings:
 
 
 def _further_scores(found: _Findings, chunks: Sequence[str]) -> dict[str, float]:
-    """Return the best score of some chunks in each list that speaks of them."""
+    """Return the best score of some chunks in each list that has them."""
     return {
         name: max(mine)
         for name in found.speaking

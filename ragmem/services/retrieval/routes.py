@@ -79,7 +79,7 @@ class RouteContext:
 class Routing:
     """The route of one question, guessed or forced, and the names of code in the question.
 
-    `heirs` tells whether it asks for their subclasses.
+    `heirs` says whether it asks for their subclasses.
     """
 
     routed: RouteDecision

@@ -113,7 +113,7 @@ everyday question. Of 28 such questions with an answer 2 are met with silence, w
 class Selection:
     """The matches, best first; the evidence for an answer; a note if there is no match, or no answer in them.
 
-    `missing` are the details of the question that no match tells.
+    `missing` are the details of the question that no match has.
     """
 
     matches: tuple[Match, ...] = ()
@@ -195,7 +195,7 @@ def _missing(
 ) -> tuple[str, ...]:
     """Return the details of an English question that no memory among the best has.
 
-    The last one is the speaker it asks about, if they tell it of another one only.
+    The last one is the speaker it asks about, if they say it only of another one.
     """
     query = found.query
     if not (matches and query.is_question) or query.required_phrases or is_foreign(query.text):

@@ -38,7 +38,7 @@ def add_previous_versions(catalog: Catalog, matches: Sequence[Match]) -> tuple[M
 
 @dataclass(frozen=True, slots=True)
 class SupersessionState:
-    """What holds in the place of a memory, or perhaps does, and the versions that it replaced itself."""
+    """What supersedes a memory, or perhaps does, and the versions that it replaced itself."""
 
     superseded: Supersession | None
     outdated: Supersession | None

@@ -310,7 +310,7 @@ class _SessionReader:
             "author": self.links.authors.get(holding[0].checkpoint, ""),
             "branch": exchange.branch or holding[0].branch,
             "cwd": show(self.found.checkpoints.root),
-            # What a colleague said to an assistant binds nobody here.
+            # What a colleague said to an assistant is no rule for this person.
             "protected": "false",
         }
         return {name: value for name, value in told.items() if value}

@@ -1,4 +1,4 @@
-"""Whose repositories may bring sessions along: those in which the person works, or that a setting names."""
+"""Whose repositories may provide sessions: those where the person works, or that a setting names."""
 
 import os
 from collections.abc import Iterable
@@ -59,7 +59,7 @@ class Trust:
         return found
 
     def problem(self, source: str, root: Path, count: int) -> Problem:
-        """Return the line that tells of sessions that were left out, and how they are read."""
+        """Return the line that names omitted sessions and how to read them."""
         were, them = ("1 session was", "it") if count == 1 else (f"{count:,} sessions were", "them")
         why = f"{were} skipped: you have no commits in this clone"
         name = remote_of(root) or root

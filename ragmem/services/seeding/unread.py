@@ -93,7 +93,7 @@ def find_unread(
             known.update(map(show, sizes))
 
     for spec in settings.sources.values():
-        # What lies in repositories is on as shipped, so a person has turned it off.
+        # Sources in repositories are on by default, so a person has turned this one off.
         of_person = any(glob.startswith(REPOSITORY) for glob in spec.globs)
         if not spec.enabled and spec.reader in _OFFERED and not of_person:
             look(spec, spec.name, OFF, f"ragmem seed --source {spec.name}")

@@ -1,1 +1,1 @@
-"""The first setup of a machine: what is here, what would be done, and the first answer."""
+"""The first setup of a machine: survey, plan, and first answer."""

@@ -105,7 +105,7 @@ def first_answer(catalog: Catalog) -> FirstAnswer:
     if decisions:
         return FirstAnswer("decisions", tuple(decisions.values()))
     told: dict[str, AnswerLine] = {}
-    # What was worked on stands in sessions; files have the time of their last copy.
+    # Sessions show what was worked on; files have the time of their last copy.
     for memory in [one for one in memories if one.source in EPISODES] or memories:
         if text := plain(memory.title, redactor=catalog.redactor)[:MAX_CHARS]:
             told.setdefault(text, _line(memory, text, names))

@@ -1,4 +1,4 @@
-"""What is on this machine: assistants and their sessions, repositories, and the files of each source."""
+"""Survey this machine: assistants and their sessions, repositories, and the files of each source."""
 
 import json
 import re

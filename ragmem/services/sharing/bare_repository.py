@@ -190,10 +190,10 @@ class BareRepository:
         return {name: key for name, key in found.items() if is_member(name)}
 
     def repack(self) -> None:
-        """Put many small packs into larger ones: the work is in proportion to what came in."""
+        """Merge small packs into larger ones; the work is proportional to the received records."""
         if len(list((self.folder / "objects/pack").glob("*.pack"))) > _MOST_PACK_FILES:
             arguments = ("repack", "--geometric=2", "-d", "-q")
-            # Where git is too old for this, or has no space, all stays as it is.
+            # If git is too old for this, or the disk is full, nothing changes.
             run(self.folder, *arguments, timeout=_LOCAL_TIMEOUT, locks=self._locks)
 
     def prune(self) -> None:

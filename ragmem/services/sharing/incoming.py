@@ -1,4 +1,4 @@
-"""Take in what members have shared: check it, keep it, and make memories of what a person lets in."""
+"""Ingest the records of members: verify and store them, and make memories of the accepted ones."""
 
 import json
 import re
@@ -93,7 +93,7 @@ class Arrival:
 class Rules:
     """What decides about arrivals: the project, the home's settings, and the moment.
 
-    `me` is one's own member id. With `review` others' memories wait; `most` is taken in of each member.
+    `me` is one's own member id. With `review` others' memories wait; at most `most` are ingested per member.
     """
 
     project: str
@@ -160,7 +160,7 @@ def read(arrivals: Sequence[Arrival], rules: Rules) -> list[Reading]:
 
 
 def _parse(arrival: Arrival) -> Record | str:
-    """Return a record, or why it is none."""
+    """Return a record, or why it is invalid."""
     try:
         record = parse(arrival.body)
     except InvalidRecordError as error:

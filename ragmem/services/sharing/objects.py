@@ -75,7 +75,7 @@ class ObjectReader:
         return [content for _, content in self._ask("--batch=%(objectsize)", names)]
 
     def close(self) -> None:
-        """End the processes; the next question starts them anew."""
+        """End the processes; the next question restarts them."""
         for _, end in self._running.values():
             end()
         self._running.clear()

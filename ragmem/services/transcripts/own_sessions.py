@@ -1,4 +1,4 @@
-"""The sessions that were held on this machine, so that a copy of one elsewhere is not taken twice."""
+"""The sessions that were held on this machine, so that a copy elsewhere is not ingested twice."""
 
 import re
 from collections.abc import Callable, Mapping

@@ -131,7 +131,7 @@ def _collect(
     for name in CONFIG_FILES:
         path = places.config / name
         if path.is_file():
-            # Copied first: what is hashed must be what is written.
+            # Copied first, so that the hashed bytes are the written ones.
             copy = desk / name
             copy.write_bytes(path.read_bytes())
             files[f"config/{name}"] = copy

@@ -74,7 +74,7 @@ class Call:
 
 
 def is_in_cache(program: Program) -> bool:
-    """Tell whether a program lies in the cache of a tool that runs it once, from where it may vanish."""
+    """Tell whether a program is in the cache of a tool that runs it once, so that it may vanish."""
     return any(part in program.words[0] for part in _CACHES)
 
 

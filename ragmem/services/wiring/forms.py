@@ -62,7 +62,7 @@ class JsonHooks:
         try:
             hooks = read_hooks(text or "")
             if own_hooks(hooks, assistant, program):
-                # Without a record nobody knows what we created: containers that become empty are removed.
+                # Without a record it is unknown what ragmem created: empty containers are removed.
                 everything = {HOOKS, *(f"{HOOKS}.{event}" for event in assistant.hook_events())}
                 before = old.wiring if old is not None else InsertionRecord((), frozenset(everything))
             after, wiring = hook_insertion.insert_hooks(text or "", assistant, program, before)

@@ -217,7 +217,7 @@ class Ragmem(Home):
     ) -> "SeedReport":
         """Index new and changed files of the configured sources.
 
-        Full text finds everything once all texts are read, which `on_searchable` is told; before that,
+        Full text finds everything once all texts are read; then `on_searchable` is called. Before that,
         `on_recent` is called when the latest of many transcripts are read. Then vectors and graph are made,
         unless `wait` is false: `inbox.index_pending`, the next seed or the warm process makes them. At last
         the language model extracts entities, if [extraction] asks for it and `llm` is true. A `dry_run`

@@ -184,7 +184,7 @@ class Assistant:
     def tools(self, event: str) -> tuple[str, ...]:
         """Return the tools that an event of a tool is needed for; none for any other event.
 
-        Where no event before a tool takes text, what would be told before it is told after it.
+        If an assistant accepts no text before a tool call, it is injected after the call.
         """
         meaning = self.meaning(event)
         if meaning == TOOL_FAILURE:

@@ -28,7 +28,7 @@ class Copilot(Assistant):
         "Stop": ("stop", "none"),
         "SessionEnd": ("session-end", "none"),
     }
-    # A subagent's work is written into the transcript of its session, and its task is not told at its start.
+    # A subagent's work is in the transcript of its session, and its task is not known at its start.
     other_events = ("SubagentStart", "SubagentStop", "ErrorOccurred", "Notification", "PermissionRequest")
     questions = ClaudeCode.questions
     edits = {"Write": ("path", "file_path"), "Edit": ("path", "file_path")}

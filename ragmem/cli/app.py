@@ -235,7 +235,7 @@ def run_command_line(arguments: Sequence[str]) -> int:
         # The only case in which Click exits itself: the reader of a pipe has left.
         raise BrokenPipeError from None
     if result == EXIT_INTERRUPTED:
-        # Click swallows ^C; `__main__` tells the person what was stored.
+        # Click swallows ^C; `__main__` reports what was stored.
         raise KeyboardInterrupt
     return result if isinstance(result, int) else EXIT_OK
 

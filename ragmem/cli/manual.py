@@ -38,7 +38,7 @@ _REMARK = re.compile(r"<!--.*?-->\n?", re.DOTALL)
 
 
 class Section(NamedTuple):
-    """A heading and what stands below it, down to the next heading of its level or above.
+    """A heading and its content, down to the next heading of its level or above.
 
     `own` ends at the next heading of any level.
     """

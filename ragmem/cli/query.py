@@ -415,7 +415,7 @@ def _origin(match: Match, redactor: Redactor) -> str:
     if file := _file(memory):
         place += f": {redactor.redact(file)[0]}"
     first, _, below = match.chunk.heading.partition(" > ")
-    # The title stands above this line, perhaps with the aliases of a note and without its id.
+    # The title is above this line, with the aliases of a note if any, and without its id.
     is_title = f"{memory.title} (".startswith(f"{first} (") or first.endswith(f" {memory.title}")
     if heading := below if is_title else match.chunk.heading:
         place += f" / {redactor.redact(heading)[0]}"

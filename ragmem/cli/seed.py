@@ -197,7 +197,7 @@ def _say(report: Any, *, listed: bool, explain: bool, quiet: bool, named: bool) 
         if rows:
             table(("tier", "change", "kind", "memory", "path", "because"), rows)
             say()
-    # A source that nobody has says nothing, unless the person named it.
+    # A source without files is silent unless the person named it.
     told = [one for one in report.tallies if named or one.files or one.failed]
     names = [field.name for field in fields(told[0])] if told else []
     counts = [[getattr(tally, name) for name in names] for tally in told]

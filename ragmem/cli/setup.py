@@ -516,7 +516,7 @@ def _find_answer(memory: "Ragmem") -> "FirstAnswer":
 
 
 def _say_answer(memory: "Ragmem", *, besides: Sequence["FirstAnswer"] = ()) -> "FirstAnswer":
-    """Tell what was decided or done last, unless it was told, and return it."""
+    """Print the latest decision or result, unless it was printed already, and return it."""
     answer = _find_answer(memory)
     said = [line.text for line in answer.lines]
     if said in ([line.text for line in one.lines] for one in besides):

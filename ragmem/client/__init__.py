@@ -57,7 +57,7 @@ def ask(
                     return answer
                 replaced += 1
                 if replaced > MOST_REPLACED:
-                    # Each new process has another identity, perhaps because a wrapper changes the variables.
+                    # Each new process may have another identity, if a wrapper changes the variables.
                     return None
             except Unavailable:
                 pass
@@ -69,7 +69,7 @@ def ask(
             child = launcher.start(place, data) or child
             time.sleep(PAUSE)
     except (DeadlineExceeded, OSError, ValueError):
-        # No socket, no room, a folder of another user, an invalid answer: the caller goes on without.
+        # No socket, no space, a folder of another user, an invalid answer: the caller continues without it.
         return None
     finally:
         if child:

@@ -20,7 +20,7 @@ def folder_of(data: Path, name: str) -> Path:
 
 
 def without_file(model: str) -> str:
-    """Return the name or folder of a model without the ONNX file that may stand behind it: NAME@FILE."""
+    """Return the name or folder of a model without its optional ONNX file: NAME@FILE."""
     name, _, _ = model.rpartition("@")
     # Not pathlib: to it an unknown ~user is an error.
     return model if not name or os.path.isdir(os.path.expanduser(model)) else name  # noqa: PTH111, PTH112

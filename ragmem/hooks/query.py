@@ -121,7 +121,7 @@ def _question(happening: "HookEvent", *, research: bool) -> tuple[str, str, str]
     if happening.what == START:
         return "start", "", "a fork has what its session was told" if source == FORK else ""
     if happening.what == PROMPT:
-        # What a command is about stands in its arguments.
+        # The arguments of a command say what it is about.
         name = "command_args" if "command_args" in happening.fields else "prompt"
         prompt = _without_context(_text(happening.fields, name))
         reason = why_no_question(prompt) if source in _PEOPLE else "the prompt is the assistant's own"
@@ -162,7 +162,7 @@ def _research(happening: "HookEvent") -> tuple[str, str, str]:
 
 
 def _command(happening: "HookEvent") -> tuple[str, str, str]:
-    """Return a command line that is about to run, if rules can speak of any of its programs."""
+    """Return a command line that is about to run, if rules can apply to any of its programs."""
     line = _command_line(happening)
     words = line.replace("(", " ").replace("&", " ").replace(";", " ").replace("|", " ").split()
     if OURS in line.lower() or not any(word.rpartition("/")[2] in PROGRAMS for word in words):
@@ -234,7 +234,7 @@ def _names_exit_code(text: str) -> bool:
 
 
 def _task(happening: "HookEvent") -> str:
-    """Return the task of a subagent that starts: as the event tells it, else as its transcript does."""
+    """Return the task of a starting subagent, from the event, else from the transcript."""
     told = text_of(happening.fields, *happening.assistant.task_fields)
     if told or not happening.transcript:
         return told
@@ -251,7 +251,7 @@ def _task(happening: "HookEvent") -> str:
 
 
 def _without_context(prompt: str) -> str:
-    """Return a prompt without what hooks told at the start, which Gemini CLI puts before the first one."""
+    """Return a prompt without the context of the start, which Gemini CLI puts before the first one."""
     while prompt.startswith(_CONTEXT[0]) and _CONTEXT[1] in prompt:
         prompt = prompt.partition(_CONTEXT[1])[2].lstrip()
     return prompt

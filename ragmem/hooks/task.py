@@ -23,9 +23,9 @@ _RESULTS = ("tool_use_id", "call_id")
 def last_task(path: str, tools: "Mapping[str, tuple[str, ...]]", *, kind: str = "", agent: str = "") -> str:
     """Return the task that the last unanswered call of one of these tools gave; "" if that is not clear.
 
-    `tools` has the fields that may hold the task; `kind` is that of the agent, `agent` its id. The launch of
-    this agent tells for sure. Of several calls that wait, of the same kind, none is the one for sure. Never
-    raises OSError.
+    `tools` has the fields that may hold the task; `kind` is that of the agent, `agent` its id. Only the
+    launch of this agent is certain. Of several calls that wait, of the same kind, none is the one for sure.
+    Never raises OSError.
     """
     waiting: list[str] = []
     done: set[str] = set()

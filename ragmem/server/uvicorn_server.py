@@ -78,7 +78,7 @@ class _Server(uvicorn.Server):
         # Uvicorn's own handler raises the signal again at the end, but the process has to end with 0.
         del sig, frame
         if self.signalled:
-            # Nothing to clean up: writes are durable, and no client was told of an unfinished one.
+            # Nothing to clean up: writes are durable, and none was acknowledged unfinished.
             self._log.announce("ended at once, by a second signal", event="ended")
             self._log.close()
             os._exit(EXIT_INTERRUPTED)

@@ -277,7 +277,7 @@ class Explorer(Shell):
         return f" {MARK} ".join([*(truncate(one, CRUMB) for one in before[-3:]), last])
 
     def open_row(self, row: Row) -> None:
-        """Open the screen of the thing that a row stands for."""
+        """Open the screen of the item in a row."""
         if row.opens is None:
             return
         sort, key = row.opens

@@ -162,7 +162,7 @@ class ListPane(Vertical):
             self.open(row)
 
     def open(self, row: Row) -> None:
-        """Open the thing that a row stands for."""
+        """Open the item in a row."""
         self.app.open_row(row)
 
     def action_filter(self) -> None:

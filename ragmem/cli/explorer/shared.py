@@ -1,4 +1,4 @@
-"""What others have shared and nobody has decided on: read it, accept it, or reject it."""
+"""Review shared memories that nobody has decided on: read, accept, or reject them."""
 
 from typing import Any, ClassVar
 

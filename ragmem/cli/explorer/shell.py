@@ -17,7 +17,7 @@ class Shell(App[None]):
     known: Mapping[str, Iterable[str]]
 
     def open_row(self, row: Row) -> None:
-        """Open the screen of the thing that a row stands for."""
+        """Open the screen of the item in a row."""
         raise NotImplementedError
 
     def go_back(self) -> None:

@@ -32,7 +32,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row: its cells, the `key` that c copies, the thing that Enter opens, the file that e opens, details.
+    """A row: its cells, the `key` that c copies, the item that Enter opens, the file that e opens, details.
 
     `opens` is a type ("memory", "entity", ...) and an id.
     """

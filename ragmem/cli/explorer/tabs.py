@@ -51,7 +51,7 @@ class TabbedScreen(Screen[None]):
         yield Footer(compact=True)
 
     def tell(self, crumb: str, told: str) -> None:
-        """Show the breadcrumbs and a line about the thing."""
+        """Show the breadcrumbs and a line about the item."""
         self.crumb = " ".join(crumb.split())
         self.query_one(".title", Plain).update(f"{self.app.way()}\n{told}")
 
@@ -95,6 +95,6 @@ class TabbedScreen(Screen[None]):
         tabs.active = self.TABS[(self.TABS.index(tabs.active) + steps) % len(self.TABS)]
 
     def action_copy(self) -> None:
-        """Copy the id of the row under the cursor, else of the thing on this screen."""
+        """Copy the id of the row under the cursor, else of the item on this screen."""
         row = self.focused.current if isinstance(self.focused, Table) else None
         self.app.copy(row.key if row is not None and row.key else self.own_key())

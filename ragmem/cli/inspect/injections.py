@@ -1,4 +1,4 @@
-"""`ragmem inspect injections`: show what assistants were given, when and why."""
+"""`ragmem inspect injections`: show what was injected into assistants, when and why."""
 
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Annotated

@@ -74,7 +74,7 @@ _WIDTH = 12
 
 
 def describe_life(life: Mapping[str, Any]) -> str:
-    """Return a memory's type, its lifecycle state, and what speaks for keeping it."""
+    """Return a memory's type, its lifecycle state, and the reasons to keep it."""
     parts = [
         life["type"],
         "pinned" if life["pinned"] else life["life"],

@@ -133,7 +133,7 @@ def _settle(memory: Ragmem, choice: "Choice", *, test: bool, dry_run: bool, quie
 
 
 def _doubts(choice: "Choice", speed: "Speed | None") -> Iterator[str]:
-    """Yield what speaks against a choice: vectors of a length it was not trained for, and a long change."""
+    """Yield objections to a choice: a vector length that the model was not trained for, a long change."""
     from ragmem.config.known_models import find_known
     from ragmem.services.models.speed import SLOW_S, format_seconds
 

@@ -40,7 +40,7 @@ class Activity:
         self._ending = False
 
     def start_request(self) -> None:
-        """Count a request that came in."""
+        """Count an incoming request."""
         with self._guard:
             self._running += 1
             self._last = self._clock()

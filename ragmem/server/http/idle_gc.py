@@ -24,7 +24,7 @@ LONGEST_LOOK, SHORTEST_LOOK = 30.0, 0.05
 
 
 class NotIdleError(Exception):
-    """A request came in; the run ends between two steps, each of which is a transaction."""
+    """A request arrived; the run ends between two steps, each of which is a transaction."""
 
 
 class IdleProgress:

@@ -188,7 +188,7 @@ class ContextRequest(BaseModel):
 
 
 class ContextResponse(BaseModel):
-    """The framed block, empty if there is nothing to tell, and the reason."""
+    """The framed block, empty if there is nothing to inject, and the reason."""
 
     context: str
     tokens: int

@@ -197,7 +197,7 @@ def _texts_of(request: EmbeddingRequest) -> list[str]:
 async def embed(
     embedder: Embedder, request: EmbeddingRequest, workers: Workers, *, gone: Callable[[], Awaitable[bool]]
 ) -> EmbeddingResponse:
-    """Return the vectors; only the first ones if `gone` tells that the client has left."""
+    """Return the vectors; only the first ones if `gone` says that the client has left."""
     texts = _texts_of(request)
     if request.dimensions is not None:
         length = await workers.run(lambda: embedder.dimensions)

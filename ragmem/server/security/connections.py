@@ -242,7 +242,7 @@ class BoundedProtocol(H11Protocol):
             ):
                 self.transport.write(self.conn.send(event) or b"")
         if self.cycle is not None:
-            # The handler of the request learns that nobody waits for its answer.
+            # The handler of the request learns that the client has left.
             self.cycle.disconnected = True
             self.cycle.message_event.set()
         self.transport.close()

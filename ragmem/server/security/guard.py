@@ -338,7 +338,7 @@ class _Refusal:
 
     def answer(self, path: str) -> JSONResponse:
         """Return the answer; for the paths of models also in OpenAI's format."""
-        # The refused request may have a body on the way, which nobody will read.
+        # The rejected request may have a body on the way, which is never read.
         headers = dict(_CLOSE)
         if self.challenge:
             headers["WWW-Authenticate"] = self.challenge

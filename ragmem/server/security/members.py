@@ -111,7 +111,7 @@ class Members:
     def add(self, name: str, role: MemberRole, projects: Iterable[str] | None = None) -> str:
         """Add a member and return the token; `projects` are ids, None: all.
 
-        Raises UsageError for a name that is no id of a member, and ConflictError for one that is there.
+        Raises UsageError for a name that is not a valid member id, and ConflictError for one that is there.
         """
         if not is_member(name) or name == NOBODY.member:
             raise UsageError(

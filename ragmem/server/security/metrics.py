@@ -76,7 +76,7 @@ class Metrics:
         self.registry.register(_State(memory, counted))
 
     def start_request(self) -> None:
-        """Count a request that came in."""
+        """Count an incoming request."""
         self._going.inc()
 
     def finish_request(self, method: str, route: str, status: int, seconds: float, *, streamed: bool) -> None:

@@ -69,7 +69,7 @@ class InvalidTokenError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """Who a token stands for, and until when, in seconds since 1970."""
+    """Whom a token identifies, and until when, in seconds since 1970."""
 
     principal: Principal
     until: float
@@ -160,7 +160,7 @@ class ResourceServer:
         self._failing = False
 
     async def verify(self, token: str) -> Verified:
-        """Return whom a token stands for; raises InvalidTokenError."""
+        """Return whom a token identifies; raises InvalidTokenError."""
         mark = hashlib.sha256(token.encode()).digest()
         known = self._verified.get(mark)
         if known is not None and known.until > self._clock() and not self._is_stale():

@@ -18,7 +18,7 @@ GrantKind: TypeAlias = Literal["member", "issuer"]
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """The member that a credential stands for; `is_current` tells whether it still does."""
+    """The member that a credential identifies; `is_current` says whether it still does."""
 
     principal: Principal
     kind: GrantKind

@@ -26,7 +26,7 @@ def routes(memory: Ragmem, workers: Workers) -> APIRouter:
 
     @router.post(HOOK_PATH + "/{assistant}/{event}")
     async def hook(request: Request, assistant: str, event: str) -> Response:
-        """Return what an assistant is told of an event, or nothing (204); a wrong body is told nothing."""
+        """Return what to inject for an event, or nothing (204), also for an invalid body."""
         began = time.monotonic()
         if current_principal.get() is not None:
             # The socket, and the transcripts that an event names, are the owner's.

@@ -241,7 +241,7 @@ class ArchivePage(Shape):
 
 
 class RestoreAnswer(Shape):
-    """A restored memory; `note` tells why its vectors have to wait, if they do."""
+    """A restored memory; `note` says why its vectors have to wait, if they do."""
 
     restored: str
     run: str

@@ -96,7 +96,7 @@ def _add_counts(router: APIRouter, memory: Ragmem) -> None:
             return not_modified(tag)
         found = memory.reports.statistics() if stored else _empty_statistics(memory)
         if confined_member() is not None:
-            # Where it lies, and how much others have stored, is nothing for members.
+            # Members may not see its location or how much others have stored.
             found |= {name: type(found[name])() for name in ("home", "database", "bytes") if name in found}
         return etag_response(tag, orjson.dumps(found | {"archived": archived}))
 

@@ -197,7 +197,7 @@ def ask(memory: Ragmem, request: Question) -> dict[str, Any]:
 
 
 def _folder(memory: Ragmem, request: Question) -> str:
-    """Return the folder of a request if it lies in a known project: no other folder is looked into."""
+    """Return the folder of a request if it is in a known project; no other folder is read."""
     if request.all_branches or not request.cwd:
         return ""
     known = memory.projects.at(Path(request.cwd), by_name=True)

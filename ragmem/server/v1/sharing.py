@@ -31,7 +31,7 @@ OneProjectInQuery = Annotated[
 
 
 class SharedMember(Shape):
-    """What a member has shared, and what became of it, in numbers of memories."""
+    """How many memories a member has shared, by their current state."""
 
     member: str
     memories: int
@@ -99,14 +99,14 @@ class ShareDecision(Request):
 
 
 class ShareDecided(Shape):
-    """The records after the decision; `note` tells why their vectors have to wait, if they do."""
+    """The records after the decision; `note` says why their vectors have to wait, if they do."""
 
     records: list[SharedItem]
     note: str
 
 
 class MuteRequest(Request):
-    """Whether to tell nothing of a member in a project."""
+    """Whether to mute a member in a project."""
 
     project: OneProject
     muted: StrictBool
@@ -201,8 +201,8 @@ def record(memory: Ragmem, identifier: RecordIdInPath, project: OneProjectInQuer
 def decide(memory: Ragmem, request: ShareDecision) -> ShareDecided:
     """Accept or reject records, all of them or none.
 
-    Assistants are told an accepted memory from then on, with the name of its author; what it replaces is
-    superseded. A rejected one is told no more.
+    An accepted memory may be injected from then on, with the name of its author; what it replaces is
+    superseded. A rejected one is not injected any more.
     """
     require(memory)
     sharing = memory.sharing
@@ -215,7 +215,7 @@ def decide(memory: Ragmem, request: ShareDecision) -> ShareDecided:
 
 
 def mute(memory: Ragmem, member: MemberInPath, request: MuteRequest) -> MuteAnswer:
-    """Tell nothing of a member any more, or tell it again; nothing is deleted."""
+    """Mute or unmute a member: memories of a muted one are not injected; nothing is deleted."""
     require(memory)
     count = memory.sharing.mute(member, muted=request.muted, project=request.project)
     if not request.muted:

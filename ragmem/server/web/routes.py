@@ -39,7 +39,7 @@ def routes() -> APIRouter:
 
     @router.api_route("/", methods=["GET", "HEAD"])
     async def page() -> Response:
-        """Return the page, anew each time: it names the files that belong to this release."""
+        """Return the page, built each time: it names the files of this release."""
         return Response(
             index.content, headers={"Content-Type": index.media_type, "Cache-Control": "no-store"}
         )

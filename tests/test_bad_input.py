@@ -257,7 +257,7 @@ CASES = (
         "a file that is too large",
         "ingest notes/bad.md",
         3,
-        'cannot read "~/notes/bad.md": 200,000,000 bytes are more than the limit of 8,388,608',
+        'cannot read "~/notes/bad.md": its 200,000,000 bytes exceed the limit of 8,388,608',
         _sparse,
     ),
     Case(
@@ -323,7 +323,7 @@ CASES = (
         "a report over a file",
         "inspect report --html notes/wal.md",
         2,
-        'there is a file "notes/wal.md" already',
+        'the file "notes/wal.md" already exists',
     ),
     Case("pictures into a file", "inspect report --svg notes/wal.md", 2, '"notes/wal.md" is not a folder'),
     Case("an explorer without a terminal", "inspect explore", 2, "the explorer needs a terminal"),
@@ -417,14 +417,14 @@ CASES = (
         "knowledge of no category",
         "record knowledge x --field category=trick",
         2,
-        'the field "category" of the knowledge wants one of error_solution, pattern, best_practice, gotcha,'
+        'the field "category" of the knowledge must be one of error_solution, pattern, best_practice, gotcha,'
         ' not "trick"',
     ),
     Case(
         "an importance beyond the greatest",
         "record episode x --field event_type=error --field importance=2",
         2,
-        'the field "importance" of the episode wants a number from 0 to 1, not "2"',
+        'the field "importance" of the episode must be a number from 0 to 1, not "2"',
     ),
     Case(
         "a category that does not exist",
@@ -449,7 +449,7 @@ CASES = (
         "a field of another form",
         "record task_outcome x --field success=maybe",
         2,
-        'the field "success" of the task_outcome wants true or false, not "maybe"',
+        'the field "success" of the task_outcome must be true or false, not "maybe"',
     ),
     Case(
         "fields that are no JSON",
@@ -816,7 +816,7 @@ CASES = (
         "a careful question without a reranker",
         "query wal --careful",
         4,
-        "a careful question is read by a reranker, and none is configured",
+        "careful search needs a reranker, and none is configured",
     ),
     Case(
         "an answer where only ids are wanted",
@@ -835,7 +835,7 @@ CASES = (
         "an event type that does not exist",
         "record episode x --field event_type=crash",
         2,
-        'the field "event_type" of the episode wants one of action, error, decision, outcome, not "crash"',
+        'the field "event_type" of the episode must be one of action, error, decision, outcome, not "crash"',
     ),
     Case(
         "an option of another command",
@@ -878,7 +878,7 @@ CASES = (
         "no rules",
         "check notes/wal.md",
         2,
-        'there are no rules to check by: no "~/ragmem/config/rules.md"',
+        'there are no rules: "~/ragmem/config/rules.md" does not exist',
     ),
     Case(
         "rules that are not there",
@@ -904,7 +904,7 @@ CASES = (
         "a pattern that is none",
         "check notes/wal.md",
         2,
-        "~/ragmem/config/rules.md: never-say: /(/ is no regular expression: missing ), unterminated"
+        "~/ragmem/config/rules.md: never-say: /(/ is not a regular expression: missing ), unterminated"
         " subpattern at position 0",
         _rules("- never say /(/\n"),
     ),
@@ -954,7 +954,7 @@ CASES = (
         "an export over a file",
         "export notes/wal.md",
         2,
-        'there is a file "notes/wal.md" already',
+        'the file "notes/wal.md" already exists',
     ),
     Case("an export into a folder", "export notes --force", 2, '"notes" is a folder'),
     Case("an export to a device", "export /dev/null --force", 2, '"/dev/null" is not a regular file'),
@@ -1020,7 +1020,7 @@ CASES = (
         2,
         "--keep is for exports of ragmem",
     ),
-    Case("a backup over a file", "backup notes/wal.md", 2, 'there is a file "notes/wal.md" already'),
+    Case("a backup over a file", "backup notes/wal.md", 2, 'the file "notes/wal.md" already exists'),
     Case("a backup to nowhere", "backup nope/x.tar.gz", 2, 'there is no folder "nope"'),
     Case(
         "a backup that is not there",
@@ -1039,13 +1039,13 @@ CASES = (
         "a note as a backup",
         "restore notes/wal.md",
         6,
-        '"notes/wal.md" is no backup: neither an archive nor a database',
+        '"notes/wal.md" is not a backup: neither an archive nor a database',
     ),
     Case(
         "a database of something else",
         "restore bad.db",
         6,
-        '"bad.db" is no sound memory of ragmem: no such table: projects',
+        '"bad.db" is not an intact ragmem database: no such table: projects',
         _other_database,
     ),
     Case(

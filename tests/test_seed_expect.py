@@ -212,7 +212,7 @@ def test_a_first_file_is_written_from_what_there_is_and_holds(home, ragmem):
     assert ragmem(*command).returncode == 1
     refused = ragmem(*command, "--write-expect")
     assert (refused.returncode, (home / "new.toml").read_text()) == (2, text)
-    assert refused.stderr.startswith('ragmem: there is a file "new.toml" already\n')
+    assert refused.stderr.startswith('ragmem: the file "new.toml" already exists\n')
 
 
 WRONG = {

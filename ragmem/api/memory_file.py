@@ -50,11 +50,11 @@ class MemoryFile:
         if known is None and file is None:
             raise UsageError(
                 f'no memory belongs to a project at "{home.cwd}"',
-                hint="go to a project that was seeded, or give --project or --file",
+                hint="change to the folder of a seeded project, or give --project or --file",
             )
         if file is not None and not file.absolute().parent.is_dir():
             raise UsageError(
-                f'there is no folder "{file.parent}"', hint="make it, or give the path of a file in another"
+                f'there is no folder "{file.parent}"', hint="create it, or give a path in another folder"
             )
         roots = self._roots(known) if known else []
         reader = load_assistant(assistant) if assistant else None
@@ -86,7 +86,7 @@ class MemoryFile:
     def _in_project(self, roots: Sequence[Path], project: str | None, name: str) -> Path:
         """Return the path of a file in a project's folder; raises UsageError without a folder."""
         if not roots:
-            raise UsageError(f'no folder of the project "{project}" exists', hint="give the path by --file")
+            raise UsageError(f'no folder of the project "{project}" exists', hint="give the path with --file")
         path = roots[0] / name
         path.parent.mkdir(parents=True, exist_ok=True)
         return path

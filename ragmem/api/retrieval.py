@@ -135,8 +135,8 @@ class Retrieval:
         rerank = None
         if careful and not reranker.backend:
             raise BackendError(
-                "a careful question is read by a reranker, and none is configured",
-                hint="name one in config.toml, [reranker], or ask without --careful",
+                "careful search needs a reranker, and none is configured",
+                hint="configure one in [reranker] of config.toml, or omit --careful",
             )
         if reranker.backend and (reranker.use == "always" if careful is None else careful):
             rerank = make_reranker(lambda: home.models.reranker, reranker, self._reranker_breaker)

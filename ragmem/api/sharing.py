@@ -215,7 +215,8 @@ class Sharing:
             found = finder.find_known_project(home.cwd)
             if found is None or found.root is None:
                 raise UsageError(
-                    f'"{home.cwd}" belongs to no project', hint="run it in the git repository of a project"
+                    f'"{home.cwd}" belongs to no project',
+                    hint="run the command in a project's git repository",
                 )
             remember_projects(home.catalog, finder)
             return found.id, found.root
@@ -225,4 +226,6 @@ class Sharing:
         for path in map(Path, home.catalog.projects.paths(key)):
             if path.is_dir():
                 return key, path
-        raise NotFoundError(f'no folder of the project "{project}" exists', hint="run it in its folder")
+        raise NotFoundError(
+            f'no folder of the project "{project}" exists', hint="run the command in its folder"
+        )

@@ -23,7 +23,7 @@ DEFAULT = "claude-code"
 def load_assistant(name: str) -> "Assistant":
     """Return an assistant by its name; raises UsageError for an unknown one."""
     if name not in NAMES:
-        raise UsageError(f'no assistant "{name}" is known', hint=f"one of: {', '.join(NAMES)}")
+        raise UsageError(f'there is no assistant "{name}"', hint=f"one of: {', '.join(NAMES)}")
     # Importing importlib would take too long for a hook.
     module = __import__(f"ragmem.assistants.{name.replace('-', '_')}", fromlist=("ASSISTANT",))
     assistant: Assistant = module.ASSISTANT

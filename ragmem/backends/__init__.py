@@ -58,7 +58,7 @@ def _module(name: str) -> ModuleType:
         return cast("ModuleType", found[name].load())
     except ImportError as error:
         raise BackendError(
-            f'the backend "{name}" cannot load: {error}', hint="is its package installed"
+            f'the backend "{name}" cannot load: {error}', hint="check that its package is installed"
         ) from error
 
 

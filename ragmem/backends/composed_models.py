@@ -85,7 +85,8 @@ class ComposedModels:
         opened = self._open("reranker", wanted.backend, build)
         if not isinstance(opened, HasReranker):
             raise BackendError(
-                f'the backend "{wanted.backend}" has no reranker', hint="docs/models.md says who has one"
+                f'the backend "{wanted.backend}" has no reranker',
+                hint="docs/models.md lists the back ends with one",
             )
         return opened.reranker
 

@@ -69,13 +69,13 @@ def model_name(model: str, folder: Path) -> str:
 def read_modules(folder: Path) -> list[tuple[str, Path]]:
     """Return the modules of sentence-transformers, in order: kind and folder; none without a list.
 
-    Raise BackendError where modules.json is no list of modules.
+    Raise BackendError where modules.json is not a list of modules.
     """
     listed = read_json_file(folder / "modules.json")
     found = []
     for module in listed if isinstance(listed, list) else []:
         if not isinstance(module, dict):
-            raise BackendError(f'"{folder / "modules.json"}" is no list of modules', hint=FETCH)
+            raise BackendError(f'"{folder / "modules.json"}" is not a list of modules', hint=FETCH)
         kind = str(module.get("type", "")).rpartition(".")[2]
         found.append((kind, folder / str(module.get("path", ""))))
     return found
@@ -92,7 +92,7 @@ def read_pooling(path: Path) -> str:
     others = [key for key, on in config.items() if key.startswith("pooling_mode_") and on is True]
     if len(chosen) != 1 or set(others) - set(_POOLINGS):
         raise BackendError(
-            f'"{path}" asks for a pooling that ragmem does not compute',
+            f'"{path}" requires a pooling that ragmem does not support',
             hint="set pooling to mean, cls or last in [models.options], or use another model",
         )
     return chosen[0]
@@ -149,7 +149,7 @@ def choose_dimensions(name: str, wanted: int, *, width: int) -> int:
     if wanted > width:
         raise ConfigError(
             f'dimensions is {wanted}, the vectors of "{name}" have {width}',
-            hint=f"dimensions is at most {width}, or left out",
+            hint=f"dimensions is at most {width}, or omitted",
         )
     return wanted or width
 

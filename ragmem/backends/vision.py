@@ -21,7 +21,9 @@ class VisionModel:
         model: object = self._models.language_model
         if isinstance(model, Sees):
             return model
-        raise BackendError(f'"{self._name}" cannot look at pictures', hint="docs/documents.md says which can")
+        raise BackendError(
+            f'"{self._name}" cannot read pictures', hint="docs/documents.md lists models that can"
+        )
 
     def close(self) -> None:
         """Close the model; closing twice is fine."""

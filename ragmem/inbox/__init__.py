@@ -273,7 +273,7 @@ def _encode(text: str, what: str) -> bytes:
         return text.encode("utf-8")
     except UnicodeEncodeError as error:
         raise UsageError(
-            f"invalid UTF-8 in {what}: character {error.start} is half of one", hint="convert it"
+            f"invalid UTF-8 in {what}: character {error.start} is an unpaired surrogate", hint="convert it"
         ) from error
 
 

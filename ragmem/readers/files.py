@@ -94,7 +94,7 @@ def _read_bytes(path: Path, max_bytes: int) -> bytes:
                 raise ReadError(
                     path,
                     Reason.HUGE,
-                    f"{max(status.st_size, len(raw)):,} bytes are more than the limit of {max_bytes:,}",
+                    f"its {max(status.st_size, len(raw)):,} bytes exceed the limit of {max_bytes:,}",
                     hint="raise max_file_mb in [seed] of config.toml, or exclude the file",
                 )
             return raw

@@ -246,9 +246,9 @@ def test_docling_may_answer_with_json_instead_of_an_archive(pdf):
     ("wrong", "told"),
     [
         ("error", 'answered 500: {"detail": "out of memory on the device"}'),
-        ("failed", "could not: page 3 is too dark"),
+        ("failed", "failed: page 3 is too dark"),
         ("redirect", "answered 307"),
-        ("nonsense", "answer"),
+        ("nonsense", "archive"),
     ],
 )
 def test_a_failure_leaves_the_document_to_ragmem_with_a_warning(protocol, pdf, wrong, told):

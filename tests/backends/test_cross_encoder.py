@@ -117,7 +117,7 @@ def test_a_model_with_several_labels_is_refused(folder):
         folder,
         **{"classifier.weight": np.zeros((2, 64), np.float32), "classifier.bias": np.zeros(2, np.float32)},
     )
-    with pytest.raises(BackendError, match="not one label"):
+    with pytest.raises(BackendError, match="exactly one label"):
         CrossEncoder(folder).score(QUESTION, TEXTS)
 
 

@@ -222,4 +222,4 @@ def test_a_session_insight_is_a_record_of_the_session(call, memory):
 
 
 def test_an_insight_that_says_nothing_is_refused(refused):
-    assert "says nothing" in refused("add_session_insight", project="user")
+    assert "is empty" in refused("add_session_insight", project="user")

@@ -45,7 +45,7 @@ def test_line_ends_of_all_systems_become_one(tmp_path: Path) -> None:
         (b"\x89PNG\r\n\x1a\n\0\0", Reason.BINARY, "it is not text"),
         ("déjà".encode("latin-1"), Reason.ENCODING, "byte 1 is not valid UTF-8"),
         (b"\xff\xfeodd", Reason.ENCODING, "UTF-16"),
-        (b"x" * (LIMIT + 1), Reason.HUGE, "1,001 bytes are more than the limit of 1,000"),
+        (b"x" * (LIMIT + 1), Reason.HUGE, "its 1,001 bytes exceed the limit of 1,000"),
     ],
 )
 def test_what_is_no_text_is_refused_with_its_reason(

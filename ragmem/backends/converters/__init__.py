@@ -86,8 +86,8 @@ def open_engine(wanted: DocumentSettings, *, environ: Mapping[str, str] | None =
     address = address.removesuffix(_LEGACY_PATHS[wanted.engine])
     if not address:
         raise ConfigError(
-            f'documents.engine is "{wanted.engine}", and its server has no address',
-            hint=f"write endpoint in [documents] of config.toml, or set {variable}",
+            f'documents.engine is "{wanted.engine}", which needs a server address',
+            hint=f"set endpoint in [documents] of config.toml, or set {variable}",
         )
     module = docling if wanted.engine == "docling" else mineru
     wait = TimeLimits(wanted.engine_seconds, module.poll_seconds(given))

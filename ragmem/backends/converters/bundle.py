@@ -24,7 +24,7 @@ class Bundle:
         try:
             self._archive = zipfile.ZipFile(io.BytesIO(content))
         except _BROKEN as error:
-            raise BackendError("its answer is no archive") from error
+            raise BackendError("its response is not an archive") from error
         self._left = limits.unpacked_bytes
 
     def names(self, suffix: str) -> list[str]:
@@ -37,7 +37,7 @@ class Bundle:
         try:
             return orjson.loads(self.read(name))
         except orjson.JSONDecodeError as error:
-            raise BackendError(f'"{name}" in its answer is no JSON') from error
+            raise BackendError(f'"{name}" in its response is not JSON') from error
 
     def read(self, name: str) -> bytes:
         """Return a member's bytes; raises BackendError if it is damaged or exceeds the limits."""
@@ -47,12 +47,12 @@ class Bundle:
                 while block := stream.read(_BLOCK):
                     self._left -= len(block)
                     if self._left < 0:
-                        raise BackendError("its answer unpacks to more than the limits allow")
+                        raise BackendError("its response unpacks to more than the limits allow")
                     parts.append(block)
         except KeyError as error:
-            raise BackendError(f'its answer has no "{name}"') from error
+            raise BackendError(f'its response has no "{name}"') from error
         except _BROKEN as error:
-            raise BackendError("its answer is damaged") from error
+            raise BackendError("its response is damaged") from error
         return b"".join(parts)
 
     def picture(self, reference: str, *, beside: str) -> bytes:

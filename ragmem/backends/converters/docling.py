@@ -40,7 +40,7 @@ def convert(server: Server, path: Path, limits: Limits, environ: Mapping[str, st
     answer = server.upload("/v1/convert/file/async", path, _form(environ))
     task = answer.get("task_id") or answer.get("id")
     if not task:
-        raise BackendError("docling gave no number to its task")
+        raise BackendError("docling returned no task id")
     place = f"/v1/status/poll/{quote_segment(task)}"
     server.poll(place, _is_finished, wait=f"{server.wait.poll_seconds:g}")
     media_type, body = server.download(f"/v1/result/{quote_segment(task)}")
@@ -48,12 +48,12 @@ def convert(server: Server, path: Path, limits: Limits, environ: Mapping[str, st
         bundle = Bundle(body, limits)
         name = next(iter(bundle.names(".json")), "")
         if not name:
-            raise BackendError("docling's answer has no document in it")
+            raise BackendError("docling's response contains no document")
         return _convert_document(bundle.json(name), limits, bundle, name)
     try:
         document = orjson.loads(body)
     except orjson.JSONDecodeError as error:
-        raise BackendError("docling answered neither an archive nor JSON") from error
+        raise BackendError("docling returned neither an archive nor JSON") from error
     return _convert_document(_unwrap(document), limits, None, "")
 
 
@@ -80,7 +80,7 @@ def _is_finished(status: Mapping[str, Any]) -> bool:
     word = str(status.get("task_status") or status.get("status") or "").lower()
     if word in _FAILED:
         said = " ".join(str(status.get("error_message") or status.get("error") or word).split())
-        raise BackendError(f"docling could not: {said[:200]}")
+        raise BackendError(f"docling failed: {said[:200]}")
     return word in _DONE
 
 
@@ -96,7 +96,7 @@ def _unwrap(answer: Any) -> Any:
 
 def _convert_document(document: Any, limits: Limits, bundle: Bundle | None, name: str) -> ConvertedDocument:
     if not isinstance(document, dict) or not isinstance(document.get("body"), dict):
-        raise BackendError("docling's answer is not its document")
+        raise BackendError("docling's response is not a document")
     pages = Pages(limits)
     beside = _linked_pointers(document)
     try:
@@ -104,7 +104,7 @@ def _convert_document(document: Any, limits: Limits, bundle: Bundle | None, name
             if item.get("self_ref") not in beside:
                 _add(pages, document, item, lambda each: _image(each, bundle, name))
     except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise BackendError("docling's document is not as expected") from error
+        raise BackendError("docling's document has an unknown structure") from error
     return pages.build("docling")
 
 

@@ -31,13 +31,13 @@ def convert(server: Server, path: Path, limits: Limits, environ: Mapping[str, st
     server.start_timer()
     task = server.upload("/tasks", path, _form(environ, limits)).get("task_id")
     if not task:
-        raise BackendError("MinerU gave no number to its task")
+        raise BackendError("MinerU returned no task id")
     server.poll(f"/tasks/{quote_segment(task)}", _is_finished)
     _, body = server.download(f"/tasks/{quote_segment(task)}/result")
     bundle = Bundle(body, limits)
     name = next(iter(bundle.names("content_list.json")), "")
     if not name:
-        raise BackendError("MinerU's answer has no content_list.json")
+        raise BackendError("MinerU's response has no content_list.json")
     items = bundle.json(name)
     if not isinstance(items, list):
         raise BackendError("MinerU's content_list.json is not a list")
@@ -46,7 +46,7 @@ def convert(server: Server, path: Path, limits: Limits, environ: Mapping[str, st
         for item in items:
             _add(pages, item, bundle, name)
     except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise BackendError("MinerU's content_list.json is not as expected") from error
+        raise BackendError("MinerU's content_list.json has an unknown structure") from error
     return pages.build("mineru")
 
 
@@ -55,7 +55,7 @@ def _is_finished(status: Mapping[str, Any]) -> bool:
     word = str(status.get("status") or "").lower()
     if word == "failed":
         said = " ".join(str(status.get("error") or status.get("message") or word).split())
-        raise BackendError(f"MinerU could not: {said[:200]}")
+        raise BackendError(f"MinerU failed: {said[:200]}")
     return word == "completed"
 
 

@@ -113,7 +113,7 @@ class Server:
             parts.append(part)
             size += len(part)
             if size > ANSWER_BYTES_MAX:
-                raise BackendError(f"its answer is longer than {ANSWER_BYTES_MAX // 1024**2} MB")
+                raise BackendError(f"its response is larger than {ANSWER_BYTES_MAX // 1024**2} MB")
             # The time-out of the client does not end a trickle of bytes.
             if time.monotonic() > self._until:
                 raise BackendError(f"it takes longer than {self.wait.seconds:g} seconds")
@@ -123,9 +123,9 @@ class Server:
         try:
             answer = orjson.loads(body)
         except orjson.JSONDecodeError as error:
-            raise BackendError(f"{self._address} answered something that is no JSON") from error
+            raise BackendError(f"{self._address} returned something other than JSON") from error
         if not isinstance(answer, dict):
-            raise BackendError(f"{self._address} answered something else than was asked for")
+            raise BackendError(f"{self._address} returned an unexpected response")
         return answer
 
     def _open_client(self) -> "httpx.Client":
@@ -156,14 +156,16 @@ def _parse_address(address: str) -> Any:
         raise _invalid_address(address)
     if parts.username or parts.password:
         raise ConfigError(
-            "documents.endpoint is written with a name or password", hint="let the server listen here instead"
+            "documents.endpoint contains a user name or password",
+            hint="run the server on this machine, without a login",
         )
     return parts
 
 
 def _invalid_address(address: str) -> ConfigError:
     return ConfigError(
-        f'documents.endpoint "{address[:60]}" is not an address', hint="it looks like http://127.0.0.1:5001"
+        f'documents.endpoint "{address[:60]}" is not an address',
+        hint="use an address such as http://127.0.0.1:5001",
     )
 
 

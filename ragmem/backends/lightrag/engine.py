@@ -171,7 +171,7 @@ def construct(
         model = models.language_model
         if model is None:
             raise BackendError(
-                "this needs a language model and none is configured",
+                "this needs a language model, and none is configured",
                 hint="set [models] language in config.toml",
             )
         return model.complete(prompt, system=system_prompt or "")

@@ -56,7 +56,7 @@ def open_models(options: Mapping[str, object]) -> MiniLmModels:
     if model not in NAMES:
         raise ConfigError(
             f'the backend "minilm" has only its own model, not "{model}"',
-            hint="leave model out, or choose the backend that has it: mlx, ollama, openai, compatible, "
+            hint="omit model, or choose the backend that has it: mlx, ollama, openai, compatible, "
             "azure, gemini or voyage",
         )
     engine = options.get("engine", "auto")
@@ -64,7 +64,7 @@ def open_models(options: Mapping[str, object]) -> MiniLmModels:
         raise ConfigError(f'there is no engine "{engine}"', hint=f"engine is one of {', '.join(ENGINES)}")
     threads = options.get("threads")
     if threads is not None and (not isinstance(threads, int) or threads < 1):
-        raise ConfigError(f'threads is "{threads}"', hint="threads is a number from 1 up, or left out")
+        raise ConfigError(f'threads is "{threads}"', hint="threads is a number from 1 up, or omitted")
     folder = Path(str(options.get("folder") or FOLDER))
     cache = Path(str(options["cache"])) if options.get("cache") else None
     embedder = MiniLmEmbedder(engine=str(engine), threads=threads or 0, folder=folder, cache=cache)

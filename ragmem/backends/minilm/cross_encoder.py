@@ -85,7 +85,7 @@ class _Network:
         self._np = np = import_numpy()
         config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
         if config.get("model_type") != "bert" or config.get("hidden_act", "gelu") != "gelu":
-            raise ValueError("it is no BERT with the activation gelu")
+            raise ValueError("it is not a BERT model with GELU activation")
         self._weights = {
             name.removeprefix("bert."): values
             for name, values in read_tensors(folder / "model.safetensors").items()
@@ -102,7 +102,7 @@ class _Network:
             raise ValueError(f"its vocabulary has {len(vocabulary)} pieces, the model {words}")
         # Computes one pair, so that a missing or misshapen tensor is reported now.
         if self._weights["classifier.weight"].shape[0] != 1 or not np.isfinite(self.score("", "")):
-            raise ValueError("it has not one label")
+            raise ValueError("it does not have exactly one label")
 
     def score(self, query: str, text: str) -> float:
         """Return the score of a pair: its first token, pooled and classified."""

@@ -221,7 +221,7 @@ class MlxLanguageModel:
         # MLX does not check: it would read beyond the table, or end the process.
         if largest >= checkpoint.vocabulary:
             raise BackendError(
-                f'the tokenizer of "{self.model_id}" has a token {largest}, the model has '
+                f'the tokenizer of "{self.model_id}" has the token {largest}, the model only '
                 f"{checkpoint.vocabulary}",
                 hint="fetch the model again: `ragmem models pull`",
             )
@@ -290,7 +290,7 @@ def _load(folder: Path) -> _LoadedModel:
 def _read_switch(options: Mapping[str, object], name: str) -> bool:
     value = options.get(name, True)
     if not isinstance(value, bool):
-        raise ConfigError(f'{name} is "{value}"', hint=f"{name} is true or false, or left out")
+        raise ConfigError(f'{name} is "{value}"', hint=f"{name} is true or false, or omitted")
     return value
 
 
@@ -379,7 +379,7 @@ def fit(tokenizer: Any, system: str, prompt: str, *, room: int) -> list[int]:
             return tokens
         kept -= max(1, len(tokens) - room)
     raise BackendError(
-        f"the instructions alone have {around} tokens, and there is room for {room}",
+        f"the instructions alone have {around} tokens, but there is room for only {room}",
         hint="use a model with a wider window, or ask for fewer tokens",
     )
 

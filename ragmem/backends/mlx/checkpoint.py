@@ -69,7 +69,8 @@ def load(folder: Path) -> Checkpoint:
             ) from error
     if not tokenizer.has_chat_template:
         raise BackendError(
-            f'"{folder}" has no chat template: it is no chat model', hint="use an instruct or chat model"
+            f'"{folder}" has no chat template, so it is not a chat model',
+            hint="use an instruct or chat model",
         )
     # Longer texts are cut here on purpose; transformers would print a warning first.
     tokenizer.model_max_length = sys.maxsize
@@ -101,7 +102,7 @@ def _find_missing_template(folder: Path) -> list[str]:
     except (OSError, ValueError):
         return [f'"{folder}" has no tokenizer_config.json that can be read']
     if not isinstance(config, dict) or not (config.get("chat_template") or config.get("chat_template_type")):
-        return [f'"{folder}" has no chat template: it is no chat model']
+        return [f'"{folder}" has no chat template, so it is not a chat model']
     return []
 
 

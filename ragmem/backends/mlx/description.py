@@ -82,11 +82,11 @@ def read_config(folder: Path) -> dict[str, Any]:
     """Return config.json; raise BackendError where it is missing or does not say what the model is."""
     config = read_json_file(folder / "config.json")
     if not isinstance(config, dict):
-        raise BackendError(f'"{folder / "config.json"}" is missing or no configuration', hint=FETCH)
+        raise BackendError(f'"{folder / "config.json"}" is missing or not a configuration', hint=FETCH)
     if not isinstance(config.get("model_type"), str) or not is_count(config.get("hidden_size")):
         raise BackendError(
-            f'"{folder / "config.json"}" does not say model_type and hidden_size',
-            hint="use an embedding model for texts, with all its files",
+            f'"{folder / "config.json"}" lacks model_type or hidden_size',
+            hint="use a text embedding model with all its files",
         )
     return config
 
@@ -105,8 +105,8 @@ def describe(folder: Path, name: str, options: EmbeddingOptions) -> Description:
     dimensions = choose_dimensions(name, options.dimensions, width=width)
     if options.pooling and family == "mlx-embeddings":
         raise ConfigError(
-            f'pooling is "{options.pooling}", but mlx-embeddings pools in its own way',
-            hint="leave out pooling, or library",
+            f'pooling is "{options.pooling}", but mlx-embeddings has its own pooling',
+            hint="omit pooling, or omit library",
         )
     pooling = "" if family == "mlx-embeddings" else _read_pooling(folder, family, options)
     window = _read_window(folder, config, family, options)
@@ -147,7 +147,7 @@ def _choose_family(name: str, config: Mapping[str, Any], options: EmbeddingOptio
         return "decoder"
     known = ", ".join(sorted({*ENCODERS, *DECODERS}))
     raise BackendError(
-        f'ragmem cannot compute the architecture "{model_type}" of "{name}" itself ({known})',
+        f'ragmem does not support the architecture "{model_type}" of "{name}" ({known})',
         hint='set library = "mlx-embeddings" in [models.options] and pip install '
         "'ragmem[mlx-embeddings]' (1 GB, GPLv3)",
     )
@@ -162,7 +162,7 @@ def _read_pooling(folder: Path, family: Family, options: EmbeddingOptions) -> st
             return read_pooling(module / "config.json")
         if kind not in {"Transformer", "Normalize"}:
             raise BackendError(
-                f'"{folder}" has a module "{kind}", which ragmem does not compute',
+                f'"{folder}" has a module "{kind}", which ragmem does not support',
                 hint='set library = "mlx-embeddings" in [models.options], or use another model',
             )
     return "last" if family == "decoder" else "mean"

@@ -45,7 +45,9 @@ class DeviceThread:
         """
         if self._ended or not self._thread.is_alive():
             what = "the process is ending" if self._ended else "a forked process has no MLX"
-            raise BackendError(what, hint="use a model before the process ends, and start others anew")
+            raise BackendError(
+                what, hint="use the model before the process ends, and start new processes instead of forks"
+            )
         future: Future[_T] = Future()
         self._work.put((future, partial(work, *values)))
         try:
@@ -249,7 +251,7 @@ class Resident(Generic[_M]):
                 self._free()
                 raise BackendError(
                     f'the device ran out of memory with the model "{self._name}": {first_line(error)}',
-                    hint="set a smaller batch_tokens or window in its options, or take a smaller model",
+                    hint="set a smaller batch_tokens or window in its options, or use a smaller model",
                 ) from error
             raise
         finally:
@@ -267,7 +269,7 @@ class Resident(Generic[_M]):
             raise BackendError(
                 f'the model "{self._name}" needs {needed / MEGABYTE:,.0f} MB, '
                 f"the limit is {limit / MEGABYTE:,.0f} MB",
-                hint="take a smaller model, or raise memory_limit_mb in its options",
+                hint="use a smaller model, or raise memory_limit_mb in its options",
             )
         for other in list(_loaded):
             if mx.get_active_memory() + needed <= limit:

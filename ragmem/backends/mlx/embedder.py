@@ -100,7 +100,7 @@ class MlxEmbedder:
         # MLX does not check: it would read beyond the table, or end the process.
         if isinstance(known, int) and max(ids) >= known:
             raise BackendError(
-                f'the tokenizer of "{self._description.name}" has a token {max(ids)}, the model has {known}',
+                f'the tokenizer of "{self._description.name}" has token {max(ids)}, the model only {known}',
                 hint="fetch the model again with `ragmem models pull`, or use another",
             )
         return ids
@@ -123,7 +123,7 @@ class MlxEmbedder:
             what = "vectors of another length" if vectors.shape[1] != about.dimensions else "no numbers"
             raise BackendError(
                 f'the model "{about.name}" gives {what}',
-                hint="the model may not be one for embeddings of texts; `ragmem models test` tries another",
+                hint="this may not be a text embedding model; `ragmem models test` tries another",
             )
         return vectors  # type: ignore[no-any-return]
 

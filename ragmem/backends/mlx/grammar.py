@@ -44,7 +44,7 @@ class Grammars:
         grammar = LLMatcher.grammar_from_json_schema(json.dumps(schema), overrides=_LAYOUT)
         if complaint := LLMatcher.validate_grammar(grammar, self._tokenizer):
             raise BackendError(
-                f"the JSON schema cannot be enforced: {complaint}", hint="use plainer keywords in the schema"
+                f"the JSON schema cannot be enforced: {complaint}", hint="use simpler keywords in the schema"
             )
         return _Answer(LLMatcher(self._tokenizer, grammar), self._tokenizer.vocab_size)
 
@@ -68,7 +68,7 @@ class _Answer:
         self._began = True
         if self._matcher.is_error():
             raise BackendError(
-                f"the answer fell out of its grammar: {self._matcher.get_error()}",
+                f"the answer violates its grammar: {self._matcher.get_error()}",
                 hint="try again, or another model",
             )
         bits = allocate_token_bitmask(1, self._vocabulary)

@@ -60,7 +60,7 @@ def read_choice(options: Mapping[str, object], name: str, choices: Sequence[str]
     """Return an option that is one of some words, "" if it is absent; raise ConfigError for another value."""
     if options.get(name, "") not in choices:
         offered = ", ".join(filter(None, choices))
-        raise ConfigError(f'{name} is "{options[name]}"', hint=f"{name} is one of {offered}, or left out")
+        raise ConfigError(f'{name} is "{options[name]}"', hint=f"{name} is one of {offered}, or omitted")
     return str(options.get(name) or "")
 
 
@@ -77,5 +77,5 @@ def read_number(
         or not 0 <= value < inf
     ):
         kind = "a whole number" if whole else "a number"
-        raise ConfigError(f'{name} is "{value}"', hint=f"{name} is {kind} from 0 up, or left out")
+        raise ConfigError(f'{name} is "{value}"', hint=f"{name} is {kind} from 0 up, or omitted")
     return value

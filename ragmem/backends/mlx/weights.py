@@ -24,17 +24,17 @@ def read_header(path: Path) -> dict[str, Any]:
         size = path.stat().st_size
         length = int.from_bytes(file.read(8), "little")
         if not 2 <= length <= size - 8:
-            raise ValueError("it is cut short, or no safetensors file")
+            raise ValueError("it is truncated, or not a safetensors file")
         header = read_json(file.read(length))
     sound = isinstance(header, dict)
     if sound:
         header.pop("__metadata__", None)
         sound = all(map(_is_tensor, header.values()))
     if not sound:
-        raise ValueError("its header is no list of tensors")
+        raise ValueError("its header is not a list of tensors")
     end = max((entry["data_offsets"][1] for entry in header.values()), default=0)
     if size != 8 + length + end:
-        raise ValueError(f"it has {size:,} of {8 + length + end:,} bytes")
+        raise ValueError(f"it has only {size:,} of {8 + length + end:,} bytes")
     return dict(header)
 
 

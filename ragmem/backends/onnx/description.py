@@ -54,7 +54,7 @@ _TOKENS = ("last_hidden_state", "token_embeddings", "hidden_states")
 """Usual names of outputs with one vector for each token, best first."""
 _NO_VECTORS = re.compile(r"logits|pooler_output|present\b.*|past_.*|.*attentions?.*")
 
-_NO_EMBEDDER = "use a model of texts that was exported with Optimum or sentence-transformers"
+_NO_EMBEDDER = "use a text model exported with Optimum or sentence-transformers"
 
 _DECODERS = frozenset({"qwen3", "qwen2", "llama", "mistral"})
 _WITH_OFFSET = frozenset({"bert", "roberta", "xlm-roberta", "camembert", "mpnet"})
@@ -139,7 +139,8 @@ def describe_graph(folder: Path, name: str, wanted: str, options: OnnxOptions) -
         config = {**config, **config["text_config"]}
     if "input_ids" not in header.inputs:
         raise BackendError(
-            f'"{path}" takes no input_ids but {", ".join(header.inputs) or "nothing"}', hint=_NO_EMBEDDER
+            f'"{path}" has no input input_ids, only {", ".join(header.inputs) or "nothing"}',
+            hint=_NO_EMBEDDER,
         )
     return Graph(
         name=name,
@@ -174,8 +175,8 @@ def describe(folder: Path, name: str, wanted: str, options: OnnxOptions) -> Desc
     width = width or graph.config.get("hidden_size")
     if not is_count(width):
         raise BackendError(
-            f'"{folder / "config.json"}" does not say hidden_size',
-            hint="use an embedding model for texts, with all its files",
+            f'"{folder / "config.json"}" has no hidden_size',
+            hint="use a text embedding model with all its files",
         )
     dimensions = choose_dimensions(name, options.dimensions, width=width)
     query_prefix, document_prefix = read_prefixes(
@@ -252,8 +253,8 @@ def _choose_output(graph: Graph, options: OnnxOptions) -> tuple[str, bool]:
     if options.output:
         if options.output not in ranks:
             raise ConfigError(
-                f'output is "{options.output}", which is no output with vectors of "{graph.path}"',
-                hint=f"output is one of {', '.join(ranks) or 'none'}, or left out",
+                f'output is "{options.output}", which is not a vector output of "{graph.path}"',
+                hint=f"output is one of {', '.join(ranks) or 'none'}, or omitted",
             )
         return options.output, ranks[options.output] == 3
     plain = {name: rank for name, rank in ranks.items() if not _NO_VECTORS.fullmatch(name)}
@@ -268,7 +269,7 @@ def _choose_output(graph: Graph, options: OnnxOptions) -> tuple[str, bool]:
         return tokens[0], True
     listed = ", ".join(f"{name} {list(one.shape or ())}" for name, one in graph.header.outputs.items())
     raise BackendError(
-        f'no output of "{graph.path}" has vectors of texts: {listed[:200] or "none"}',
+        f'no output of "{graph.path}" has text vectors: {listed[:200] or "none"}',
         hint="set output in [models.options] to the right one, or use an embedding model",
     )
 
@@ -294,7 +295,7 @@ def _read_steps(
             steps.append(Step("normalize", folder))
         elif kind != "Transformer":
             raise BackendError(
-                f'"{graph.folder}" has a module "{kind}", which ragmem does not compute',
+                f'"{graph.folder}" has a module "{kind}", which ragmem does not support',
                 hint="use another model",
             )
     if not pooling:

@@ -61,7 +61,7 @@ def read_header(path: Path) -> Header:
     except FileNotFoundError:
         raise BackendError(f'"{path}" is missing', hint=FETCH) from None
     except (OSError, ValueError, UnicodeDecodeError) as error:
-        raise BackendError(f'"{path}" is no whole ONNX file: {error}', hint=FETCH) from error
+        raise BackendError(f'"{path}" is not a complete ONNX file: {error}', hint=FETCH) from error
     return found
 
 
@@ -131,7 +131,7 @@ class _Reader:
         self._bytes += count * _ITEM_BYTES.get(kind, 1)
         if place:
             if place.startswith("/") or ".." in Path(place).parts:
-                raise ValueError(f'it names weights outside of its folder: "{place}"')
+                raise ValueError(f'it refers to weights outside of its folder: "{place}"')
             self._files[place] = None
 
     def _value(self, span: tuple[int, int]) -> tuple[str, Tensor]:
@@ -153,7 +153,7 @@ class _Reader:
 
     def _text(self, span: tuple[int, int]) -> str:
         if span[1] < 0:
-            raise ValueError("it is no protocol buffer")
+            raise ValueError("it is not a protocol buffer")
         return bytes(self._content[span[0] : span[1]]).decode()
 
     def _integers(self, span: tuple[int, int]) -> Iterator[int]:
@@ -180,7 +180,7 @@ class _Reader:
             if kind == _PART:
                 length, at = self._varint(at, end)
             elif not length:
-                raise ValueError("it is no protocol buffer")
+                raise ValueError("it is not a protocol buffer")
             if at + length > end:
                 raise ValueError("it is cut short")
             yield number, (at, at + length)

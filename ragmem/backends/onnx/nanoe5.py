@@ -168,11 +168,11 @@ class _Packed:
 def _read(content: mmap.mmap) -> _Packed:
     """Return the parts of the package's file."""
     if content[:4] != b"E5S1":
-        raise BackendError(f"the file of {PACKAGE} has another form", hint=_HINT)
+        raise BackendError(f"the file of {PACKAGE} has an unknown format", hint=_HINT)
     place = 8
     width, layers, heads, _, _, _, _, _, block = struct.unpack_from("<7ifi", content, place)
     if (width, heads, block) != (WIDTH, HEADS, BLOCK):
-        raise BackendError(f"the file of {PACKAGE} has another model", hint=_HINT)
+        raise BackendError(f"the file of {PACKAGE} contains another model", hint=_HINT)
     place += 36
     count, _, _, _, _, blob = struct.unpack_from("<5iQ", content, place)
     place += 28

@@ -41,7 +41,7 @@ class Session:
             raise BackendError(
                 f'the model "{graph.name}" needs {graph.header.weight_bytes / MEGABYTE:,.0f} MB, '
                 f"the limit is {limit / MEGABYTE:,.0f} MB",
-                hint="take a smaller model or its int8 file, or raise memory_limit_mb in its options",
+                hint="use a smaller model or its int8 file, or raise memory_limit_mb in its options",
             )
         onnxruntime = import_onnxruntime(hint=INSTALL)
         # Batches run side by side: threads within an operator cost a fifth more processor time.

@@ -74,8 +74,8 @@ class ProviderLanguageModel:
             if error.status not in _REFUSALS or not _NO_PICTURES.search(error.detail):
                 raise
             raise error.with_message(
-                f'the server of "{self._settings.model}" takes no pictures ({error.detail})',
-                hint="docs/documents.md says which models can look at pictures",
+                f'the server of "{self._settings.model}" accepts no pictures ({error.detail})',
+                hint="docs/documents.md lists models that can read pictures",
             ) from error
 
     def _chat(
@@ -165,16 +165,16 @@ class ProviderLanguageModel:
         if refusal:
             raise BackendError(
                 f"{named} refuses to answer ({refusal})",
-                hint=f"ask in other words, or use another model in {self._settings.place}",
+                hint=f"rephrase the question, or use another model in {self._settings.place}",
             )
         if unbegun:
             raise BackendError(
                 f"{named} did not finish within {chat.max_tokens} tokens",
-                hint="where it thinks aloud first, turn that off: docs/models.md",
+                hint="if it reasons before it answers, turn that off: docs/models.md",
             )
         if not text:
             raise BackendError(
-                f"{named} answered nothing", hint=f"use another model in {self._settings.place}"
+                f"{named} returned an empty answer", hint=f"use another model in {self._settings.place}"
             )
 
 

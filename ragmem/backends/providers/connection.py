@@ -185,8 +185,8 @@ class Connection:
                     )
                 except (ImportError, ValueError, OSError) as error:
                     raise BackendError(
-                        f"no connection to {self._provider.name} can be prepared ({type(error).__name__})",
-                        hint="look at HTTPS_PROXY, ALL_PROXY and SSL_CERT_FILE",
+                        f"cannot prepare a connection to {self._provider.name} ({type(error).__name__})",
+                        hint="check HTTPS_PROXY, ALL_PROXY and SSL_CERT_FILE",
                     ) from None
             return self._client
 

@@ -84,8 +84,8 @@ class Failures:
         start = self._start(self._url)
         local = f"is the server running ({start})? its address is url in {self._settings.place}"
         return ProviderError(
-            f"nothing answers at {redact_url(self._url)} ({self._name}: {self._line(reason)})",
-            hint=local if start else "is this machine online? a proxy is taken from HTTPS_PROXY",
+            f"no server answers at {redact_url(self._url)} ({self._name}: {self._line(reason)})",
+            hint=local if start else "check the network connection; HTTPS_PROXY sets a proxy",
             kind="unreachable",
             is_retryable=True,
         )
@@ -104,7 +104,7 @@ class Failures:
         """Return the error for a connection that broke before the answer was complete."""
         return ProviderError(
             f"the connection to {self._name} broke off: {self._line(reason)}",
-            hint="try again: what was not done stays pending",
+            hint="try again: unfinished work stays pending",
             kind="connection",
             is_retryable=True,
         )
@@ -113,10 +113,10 @@ class Failures:
         """Return the error for an answer that is not JSON, or only a part of it."""
         start = body.lstrip()[:1]
         cut = start in {b"{", b"["}
-        kind = "a web page" if start == b"<" else "JSON that is cut short" if cut else "something but JSON"
+        kind = "a web page" if start == b"<" else "truncated JSON" if cut else "something other than JSON"
         return ProviderError(
             f"{redact_url(url)} answered with {kind}",
-            hint=f"is url in {self._settings.place} the address of the API?",
+            hint=f"check that url in {self._settings.place} is the address of the API",
             kind="answer",
             is_retryable=cut,
             is_not_found=not cut,
@@ -125,8 +125,8 @@ class Failures:
     def protocol_error(self, reason: str) -> ProviderError:
         """Return the error for JSON that violates the protocol."""
         return ProviderError(
-            f"{self._name} answered in a form that is not its protocol's: {self._line(reason)}",
-            hint=f"is url in {self._settings.place} the address of such a server?",
+            f"{self._name} returned a response that violates its protocol: {self._line(reason)}",
+            hint=f"check that url in {self._settings.place} is the address of such a server",
             kind="answer",
         )
 
@@ -141,8 +141,8 @@ class Failures:
     def redirect(self, target: str) -> ProviderError:
         """Return the error for a redirect to another server, where the key must not go."""
         return ProviderError(
-            f"{redact_url(self._url)} sends requests on to {redact_url(target)}",
-            hint=f"if that is right, write its address as url in {self._settings.place}",
+            f"{redact_url(self._url)} redirects to {redact_url(target)}",
+            hint=f"if that is right, set url to its address in {self._settings.place}",
             kind="redirect",
         )
 

@@ -60,8 +60,8 @@ class Key:
             )
         if not (found.isascii() and found.isprintable()) or " " in found:
             raise BackendError(
-                "the key has characters that no key has",
-                hint=f"look at {self.source}, or key_command in config.toml, [{self._section}]",
+                "the key has invalid characters",
+                hint=f"check {self.source}, or key_command in config.toml, [{self._section}]",
             )
         return found
 
@@ -94,7 +94,7 @@ def _command_output(command: str, section: str) -> str:
             _failed[command] = (time.monotonic(), problem)
     raise BackendError(
         f"key_command gives no key: {problem}",
-        hint=f"run the command of config.toml, [{section}], in a terminal: it should print the key alone",
+        hint=f"run the command of config.toml, [{section}], in a terminal: it must print only the key",
     )
 
 

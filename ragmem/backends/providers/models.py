@@ -104,7 +104,7 @@ class ProviderModels:
     def _require(self, protocol: _Protocol | None) -> _Protocol:
         """Return the protocol; raises BackendError where the provider has none, or no model is named."""
         if protocol is None:
-            raise BackendError(self._missing_offer(), hint="docs/models.md says who offers what")
+            raise BackendError(self._missing_offer(), hint="docs/models.md lists what each provider offers")
         if problem := self._missing_name():
             raise BackendError(problem, hint=f"name it as model in {self._settings.place}")
         return protocol

@@ -89,7 +89,7 @@ def read_settings(options: Mapping[str, Any], *, section: Section) -> Settings:
     try:
         orjson.dumps(body)
     except TypeError as error:
-        raise _wrong(section, "body", body, f"a table that JSON can say ({error})") from None
+        raise _wrong(section, "body", body, f"a table that JSON can represent ({error})") from None
     given.update(purpose=purpose, body=body, meter=cast("Meter | None", options.get("meter")))
     given["redactor"] = options.get("redactor") or DEFAULT
     return Settings(**given)

@@ -287,7 +287,7 @@ def _about_model(
         )
         return error.with_message(
             f'the server of "{wanted}" offers no {lacks} ({error.detail or f"status {error.status}"})',
-            hint="docs/models.md says who offers what",
+            hint="docs/models.md lists what each provider offers",
         )
     likely = difflib.get_close_matches(wanted, names, n=3, cutoff=0.5)
     # Where vectors are wanted, models with "embed" in their name come first.

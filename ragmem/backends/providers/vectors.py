@@ -75,6 +75,6 @@ def unit_rows(rows: Sequence[Any], count: int) -> NDArray[np.float32]:
     # In 64 bits, because squares of large numbers do not fit into 32.
     norms = np.linalg.norm(array.astype(np.float64), axis=1, keepdims=True)
     if not np.isfinite(norms).all() or (norms == 0).any():
-        raise ValueError("a vector of zeros, or with numbers that are none")
+        raise ValueError("a vector of zeros, or with NaN or infinity")
     unit: NDArray[np.float32] = (array / norms).astype(np.float32)
     return unit

@@ -61,7 +61,7 @@ class Decay:
             if not 0 <= share <= 1:
                 raise ValueError(f"{key} must lie between 0 and 1, not {share}")
         if not self.semantic_weight and not self.bound:
-            raise ValueError("bound must be above 0 where weights.semantic is 0: nothing else would count")
+            raise ValueError("bound must be above 0 if weights.semantic is 0")
 
     def _check_ages(self) -> None:
         for kind in Kind:

@@ -35,7 +35,7 @@ def _several_texts(schema: RecordSchema, field: Field, value: object) -> tuple[s
 
 def _pairs(schema: RecordSchema, field: Field, value: object) -> dict[str, str]:
     if not isinstance(value, Mapping):
-        raise _wrong(schema, field, "names with a text each", value)
+        raise _wrong(schema, field, "an object with text values", value)
     pairs: dict[str, str] = {}
     for item, said in value.items():
         name, text = _text(schema, field, item), _text(schema, field, _scalar(said), is_path=False)
@@ -43,7 +43,7 @@ def _pairs(schema: RecordSchema, field: Field, value: object) -> dict[str, str]:
             continue
         if pairs.get(name, text) != text:
             raise UsageError(
-                f'the field "{field.name}" of the {schema.type} has "{name}" twice', hint="give it one text"
+                f'the field "{field.name}" of the {schema.type} has "{name}" twice', hint="give it once"
             )
         pairs[name] = text
     return pairs
@@ -56,8 +56,8 @@ def _text(schema: RecordSchema, field: Field, value: object, *, is_path: bool = 
     text = value.replace("\r\n", "\n").replace("\r", "\n").strip()
     if "\0" in text or any("\ud800" <= letter <= "\udfff" for letter in text):
         raise UsageError(
-            f'the field "{field.name}" of the {schema.type} is not text: it has NUL or half a character',
-            hint="hand in UTF-8 text",
+            f'the field "{field.name}" of the {schema.type} has a NUL character or an unpaired surrogate',
+            hint="send UTF-8 text",
         )
     if is_path and field.form in (FieldType.PATH, FieldType.PATHS, FieldType.PATH_PAIRS):
         text = text.replace("\\", "/")
@@ -109,7 +109,7 @@ def _wrong(schema: RecordSchema, field: Field, wanted: str, value: object) -> Us
         shown = shown[: MAX_QUOTE_CHARS - 1] + "…"
     shown = " ".join(shown.split())
     return UsageError(
-        f'the field "{field.name}" of the {schema.type} wants {wanted}, not "{shown}"',
+        f'the field "{field.name}" of the {schema.type} must be {wanted}, not "{shown}"',
         hint=f"{field.name}: {field.help}",
     )
 

@@ -40,7 +40,7 @@ class FieldType(StrEnum):
     FLAG = "true or false"
     PATH = "a path"
     PATHS = "paths"
-    PAIRS = "names with a text each"
+    PAIRS = "an object with text values"
     PATH_PAIRS = "paths with a text each"
     CHOICE = "one of some words"
     SHARE = "a number from 0 to 1"

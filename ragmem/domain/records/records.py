@@ -90,9 +90,7 @@ def record(kind: RecordType | str, fields: Mapping[str, object]) -> TypedRecord:
                 f'the {schema.type} lacks its field "{field.name}"', hint=f"{field.name}: {field.help}"
             )
     if not checked.keys() - schema.no_content:
-        raise UsageError(
-            f"the {schema.type} says nothing", hint=f"give one of its fields: {schema.field_list}"
-        )
+        raise UsageError(f"the {schema.type} is empty", hint=f"give one of its fields: {schema.field_list}")
     return TypedRecord(schema.type, checked)
 
 

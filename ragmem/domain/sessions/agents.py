@@ -146,7 +146,7 @@ def parse_event_type(name: str) -> str:
 def own_type(name: str) -> str:
     """Return the type of an agent's own event; raises UsageError for one of ragmem's types."""
     if parse_event_type(name) in set(AgentEventType):
-        raise UsageError(f'events of the type "{name}" are written by ragmem alone', hint="choose another")
+        raise UsageError(f'only ragmem writes events of the type "{name}"', hint="choose another")
     return name
 
 

@@ -193,9 +193,11 @@ def _of_table(table: Mapping[str, Any], number: int) -> Rule:
     }
     judged = table.get("judge", "")
     if not isinstance(judged, str) or not isinstance(table.get("in_code", False), bool):
-        raise ConfigError(f"{what}: judge is a sentence, in_code true or false", hint='judge = "..."')
+        raise ConfigError(
+            f"{what}: judge must be a sentence, and in_code true or false", hint='judge = "..."'
+        )
     if bool(judged.strip()) == bool(sides["never"] or sides["always"]):
-        raise ConfigError(f"{what} demands nothing, or two things", hint="give it never, always, or judge")
+        raise ConfigError(f"{what} must have exactly one of never, always and judge", hint='never = "..."')
     statement = _shorten(str(table.get("statement", "")) or judged or _rule_text(table))
     return Rule(name or _name_of(statement), statement, **sides, in_code=table.get("in_code", False))
 
@@ -222,7 +224,7 @@ def _patterns(value: Any, what: str, key: str) -> Iterator[re.Pattern[str]]:
 def _compile(literal: str | None, regex: str | None, what: str) -> re.Pattern[str]:
     if literal is not None:
         if not literal.strip():
-            raise ConfigError(f"{what}: a pattern is blank", hint="write what is to be found")
+            raise ConfigError(f"{what}: a pattern is blank", hint="write the text to find")
         # Match whole words only, if the literal begins and ends with a letter.
         before = r"(?<!\w)" if literal[0].isalnum() else ""
         after = r"(?!\w)" if literal[-1].isalnum() else ""
@@ -231,7 +233,8 @@ def _compile(literal: str | None, regex: str | None, what: str) -> re.Pattern[st
         return re.compile(regex or "", re.IGNORECASE)
     except re.error as error:
         raise ConfigError(
-            f"{what}: /{regex}/ is no regular expression: {error}", hint="or write a `literal` in backticks"
+            f"{what}: /{regex}/ is not a regular expression: {error}",
+            hint="write a `literal` in backticks instead",
         ) from error
 
 

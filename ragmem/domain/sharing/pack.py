@@ -31,7 +31,7 @@ def read_pack(packed: bytes) -> Iterator[tuple[str, bytes]]:
     record in canonical form has one.
     """
     if len(packed) > MAX_PACK:
-        raise InvalidRecordError("too large a pack")
+        raise InvalidRecordError("the pack is too large")
     if not packed.endswith(b"\n") or packed.count(b"\n") > MAX_PACK_RECORDS:
         raise InvalidRecordError("not a pack")
     previous = ""

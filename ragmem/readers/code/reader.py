@@ -38,7 +38,7 @@ def read_code(path: str, text: str) -> ParsedFile:
     name = language_of(path)
     if name is None:
         raise SourceError(
-            f'"{path}" is in no language that can be read', hint=f"languages: {', '.join(LANGUAGES)}"
+            f'"{path}" is in an unsupported language', hint=f"languages: {', '.join(LANGUAGES)}"
         )
     if posixpath.basename(path) in MANIFESTS:
         return read_manifest(path, text, name)
@@ -110,7 +110,7 @@ def _refusal(path: str, text: str) -> str:
 
 
 def _is_generated(head: str) -> bool:
-    """Tell whether a comment says so; a match lies within one line, and most files have none."""
+    """Return whether a comment says so; a match is within one line, and most files have none."""
     return _GENERATED.search(head) is not None and any(
         _COMMENTED.match(line) and _GENERATED.search(line) for line in head.splitlines()
     )

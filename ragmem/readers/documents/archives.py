@@ -37,13 +37,13 @@ def _refuse_claims(archive: zipfile.ZipFile, limits: Limits) -> None:
     """Check the claims of the archive's own directory."""
     members = archive.infolist()
     if len(members) > MEMBERS_MAX:
-        raise RefusedError(f"it packs {len(members):,} files, more than {MEMBERS_MAX:,}")
+        raise RefusedError(f"it contains {len(members):,} files, more than {MEMBERS_MAX:,}")
     claimed = 0
     for member in members:
         if member.flag_bits & _ENCRYPTED:
             raise RefusedError("it is encrypted", hint="save a copy without the password")
         if ".." in PurePosixPath(member.filename.replace("\\", "/")).parts:
-            raise RefusedError("a name within it leads out of it")
+            raise RefusedError("a path in it leads out of the archive")
         claimed += member.file_size
         if claimed > limits.unpacked_bytes:
             raise _bomb(limits)

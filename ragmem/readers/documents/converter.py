@@ -127,7 +127,7 @@ class Converter:
             raise
         except _NONSENSE as error:
             self.close()
-            raise RefusedError("the process that reads it gave no answer that can be read") from error
+            raise RefusedError("the process that reads it returned no valid answer") from error
         except BaseException:
             self.close()
             raise

@@ -111,7 +111,7 @@ class DocumentReader:
             told = [*converted.warnings[:1], *(self._elsewhere.take_warnings() if self._elsewhere else ())]
             if converted.unseen:
                 raise ReadError(path, Reason.PICTURE, "; ".join([why, *told]))
-            raise ReadError(path, Reason.EMPTY, "; ".join(["it holds no text", *told]))
+            raise ReadError(path, Reason.EMPTY, "; ".join(["it contains no text", *told]))
         happened = time_of_file(path, changed, told=_moment(converted.event_time), title=converted.title)
         title = converted.title or path.stem
         drafts = [
@@ -152,7 +152,7 @@ class DocumentReader:
             raise ReadError(
                 path,
                 Reason.HUGE,
-                f"{status.st_size:,} bytes are more than the limit of {self._max_bytes:,}",
+                f"its {status.st_size:,} bytes exceed the limit of {self._max_bytes:,}",
                 hint="raise max_file_mb in [documents] of config.toml, or exclude the file",
             )
 

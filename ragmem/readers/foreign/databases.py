@@ -68,7 +68,7 @@ class ForeignDatabase:
         found = {table: self.columns(table) for table in wanted}
         if not any(found.values()):
             raise SourceError(
-                f'cannot import "{show(self.path)}": it is no store of {self._tool}: it has no table'
+                f'cannot import "{show(self.path)}": it is not a store of {self._tool}: it has no table'
                 f' "{next(iter(wanted))}"',
                 hint=_NO_STORE,
             )
@@ -77,8 +77,8 @@ class ForeignDatabase:
             if missing:
                 what = f'table "{table}"' if not found[table] else f'column "{missing[0]}" in "{table}"'
                 raise SourceError(
-                    f'cannot import "{show(self.path)}": it has no {what}, so another schema of {self._tool}'
-                    f" wrote it than that of {version}",
+                    f'cannot import "{show(self.path)}": it has no {what}, so its schema is not that of'
+                    f" {self._tool} {version}",
                     hint="update ragmem, or open the store with that release of the tool first",
                 )
 
@@ -90,7 +90,7 @@ def open_database(path: Path, *, tool: str) -> Iterator[ForeignDatabase]:
     Raises NotFoundError for no file, SourceError for one that is no database, damaged, or being written.
     """
     with unchanging_copy(path) as still:
-        # The copy is ours, and its log is taken in as it is opened.
+        # The copy is ours, and opening it applies its log.
         uri = f"{still.absolute().as_uri()}?{'mode=ro&immutable=1' if still == path else 'mode=rw'}"
         try:
             connection = sqlite3.connect(uri, uri=True)
@@ -138,7 +138,7 @@ def unchanging_copy(path: Path) -> Iterator[Path]:
             if not size_of(log):
                 break
     raise SourceError(
-        f'cannot import "{show(path)}": another program writes it at this moment',
+        f'cannot import "{show(path)}": another program is writing to it',
         hint="close that program, then run the command again",
     )
 
@@ -147,7 +147,7 @@ def damage_error(path: Path, problem: str) -> SourceError:
     """Return the error for a database that cannot be read."""
     return SourceError(
         f'cannot read "{show(path)}": {problem}',
-        hint="what was read before is kept; repair a copy of it with `sqlite3 COPY .recover`, import that",
+        hint="what was read is kept; repair a copy with `sqlite3 COPY .recover` and import that",
     )
 
 

@@ -68,7 +68,7 @@ class _Splitter:
         for mark, at in self._brackets(block):
             if self._has_ended:
                 # JSON Lines, such as ragmem's own export, are no array; the rest need not be read.
-                raise BrokenJSONError(f'cannot import "{self._name}": it is not JSON', hint="export it anew")
+                raise BrokenJSONError(f'cannot import "{self._name}": it is not JSON', hint="export it again")
             if mark in b"{[":
                 if self._level < 0 and mark == b"[" and self._is_wanted(block[:at]):
                     self._level = self.depth + 1
@@ -101,7 +101,7 @@ class _Splitter:
         while found := (_INSIDE if self._in_text else _OUTSIDE).search(block, at):
             at = found.end()
             if found[0] == b"\\":
-                # The character after it is taken as it is, also in the next block.
+                # The character after it is literal, also in the next block.
                 at += 1
             elif found[0] == b'"':
                 self._in_text = not self._in_text

@@ -74,7 +74,7 @@ class Agents(MessageSender):
             most = MOST_STATUS if name == "status" else MOST_SHORT
             given[name] = None if text is None else clean_text(text, name, most, self._redactor)
         if progress is not None and not 0 <= progress <= 100:
-            raise UsageError(f"a progress of {progress} is not possible", hint="give percent, 0 to 100")
+            raise UsageError(f"the progress must be from 0 to 100, not {progress}", hint="give it in percent")
         changes = {name: value for name, value in given.items() if value is not None}
         with self._write() as connection:
             before = rows.agent_of(connection, agent)

@@ -171,7 +171,7 @@ class MessageSender:
         if agent is None:
             raise NotFoundError(f'no agent "{letter.to}" has checked in', hint="`ragmem agents` lists all")
         if agent.status == STOPPED and (broadcast or letter.sort is not MessageType.MESSAGE):
-            raise UsageError(f'the agent "{agent.id}" has ended', hint="send it a message, for its next life")
+            raise UsageError(f'the agent "{agent.id}" has ended', hint="send it a message for its next start")
         if letter.sort is MessageType.MESSAGE:
             self._refuse_beyond_inbox(connection, agent)
         else:

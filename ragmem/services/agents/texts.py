@@ -25,7 +25,7 @@ def clean_text(text: str, name: str, most: int, redactor: Redactor) -> str:
     """Return a text for storage; raises UsageError if it is too long or not valid text."""
     if len(text) > most:
         raise UsageError(
-            f"the {name} has {len(text):,} characters", hint=f"up to {most:,}; hand in a file by its path"
+            f"the {name} has {len(text):,} characters", hint=f"up to {most:,}; pass a file by its path"
         )
     try:
         text.encode()

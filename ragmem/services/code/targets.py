@@ -49,16 +49,16 @@ def project_of_code(catalog: Catalog, projects: Iterable[str] | None, *, named: 
     """
     with_code = [root.project for root in catalog.code.roots()]
     if not with_code:
-        raise NotFoundError("there is no code graph yet", hint=f"make one: {INGEST}")
+        raise NotFoundError("there is no code graph yet", hint=f"create one: {INGEST}")
     wanted = [name for name in projects or () if name in with_code]
     names = catalog.projects.names()
     if named and not wanted:
         listed = ", ".join(names.get(name, name) for name in projects or ())
-        raise NotFoundError(f'there is no code graph of the project "{listed}"', hint=f"make one: {INGEST}")
+        raise NotFoundError(f'there is no code graph of the project "{listed}"', hint=f"create one: {INGEST}")
     wanted = wanted or with_code
     if len(wanted) > 1:
         listed = ", ".join(sorted(names.get(name, name) for name in wanted))
-        raise UsageError("the code of several projects is known", hint=f"name one by --project: {listed}")
+        raise UsageError("several projects have a code graph", hint=f"name one with --project: {listed}")
     return wanted[0]
 
 

@@ -54,7 +54,7 @@ def rules_file(settings: CheckSettings, *, config: Path, home: Path) -> Path:
     found = next((config / name for name in RULES_FILES if (config / name).is_file()), None)
     if found is None:
         raise ConfigError(
-            f'there are no rules to check by: no "{config / RULES_FILES[-1]}"',
+            f'there are no rules: "{config / RULES_FILES[-1]}" does not exist',
             hint="write one, such as `- never say `as an AI``, or give --rules FILE",
         )
     return found

@@ -224,7 +224,7 @@ def read_file(
     problem_of_all = None
     # An instruction file may do nothing but import others, which are read themselves.
     if not drafts and (warnings or spec.reader != "instructions"):
-        problem_of_all = ReadError(path, Reason.FORMAT, warnings[0] if warnings else "it holds no text")
+        problem_of_all = ReadError(path, Reason.FORMAT, warnings[0] if warnings else "it contains no text")
     return ReadResult(
         path,
         drafts=tuple(drafts),

@@ -23,7 +23,7 @@ def place_for(path: Path, *, force: bool) -> Path:
     if place.exists() and not place.is_file():
         raise UsageError(f'"{path}" is not a regular file', hint="give the name of a new file")
     if place.exists() and not force:
-        raise UsageError(f'there is a file "{path}" already', hint="look at it, and name another file")
+        raise UsageError(f'the file "{path}" already exists', hint="check it, and name another file")
     return place
 
 

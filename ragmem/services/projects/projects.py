@@ -111,9 +111,7 @@ def join(context: ProjectContext, one: str, other: str) -> ProjectChange:
         raise UsageError(f'"{one}" is the project "{other}"', hint="`ragmem projects list` shows all")
     ids = catalog.overview.ids_of_project(former)
     if former in aliases and not ids:
-        raise UsageError(
-            f'"{one}" was joined with "{other}" already', hint="`ragmem projects list` shows all"
-        )
+        raise UsageError(f'"{one}" is already joined with "{other}"', hint="`ragmem projects list` shows all")
     folders = tuple(catalog.projects.paths(former))
     remotes = tuple(catalog.projects.remotes().get(former, ()))
     if context.dry_run:
@@ -142,7 +140,7 @@ def split(context: ProjectContext, name: str, what: str, *, called: str = "") ->
     folders = tuple(place.path for place in places)
     new = new_id(called or Path(folders[0]).name, "split", project, *folders)
     if catalog.projects.paths(new):
-        raise UsageError(f'"{what}" was split off already', hint="`ragmem projects list` shows all")
+        raise UsageError(f'"{what}" is already split off', hint="`ragmem projects list` shows all")
     ids = {
         key
         for batch in batches(catalog.overview.ids_of_project(project))
@@ -190,7 +188,7 @@ def move(context: ProjectContext, old: str, new: str) -> ProjectChange:
     catalog = context.catalog
     before, after = (show(_absolute_path(one)) for one in (old, new))
     if not Path(after).is_dir():
-        raise NotFoundError(f'there is no folder "{new}"', hint="give the folder where it lies now")
+        raise NotFoundError(f'there is no folder "{new}"', hint="give its current folder")
     moves = {
         path: after + path.removeprefix(before)
         for path in catalog.projects.folders()
@@ -205,7 +203,7 @@ def move(context: ProjectContext, old: str, new: str) -> ProjectChange:
         other = catalog.projects.at([place])
         if place not in moves and other and other != catalog.projects.at([path]):
             raise UsageError(
-                f'"{place}" is another project already', hint=f"ragmem projects join {other} {project}"
+                f'"{place}" already is another project', hint=f"ragmem projects join {other} {project}"
             )
     if not context.dry_run:
         project_joins.move_paths(catalog.database, moves)
@@ -326,7 +324,7 @@ def _find_places(
         )
     if len(some) == len(known) and some[0] in known:
         raise UsageError(
-            f'"{what}" is all that is known of "{project}"',
+            f'"{what}" is the only folder or remote of "{project}"',
             hint="`ragmem projects rename` gives it another name",
         )
     elsewhere = {place.remote for place in rest}

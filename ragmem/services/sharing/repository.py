@@ -61,7 +61,7 @@ Exclusions = dict[str, tuple[str, str]]
 class SharedRepository:
     """The records of all members of a project. Use it in a `with` statement, by one thread at a time.
 
-    `rejections` counts what was left out since it was opened, by member and reason; "" stands for nobody.
+    `rejections` counts omissions since it was opened, by member and reason; "" means nobody.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -133,7 +133,7 @@ class SharedRepository:
                 # Somebody's objects are at fault: find out whose, and take in the others.
                 listed = self._git.list_remote(url, REF, end)
                 if len(listed) > MAX_MEMBERS:
-                    # Nobody has so many colleagues: those who are known stay reachable.
+                    # Nobody has so many colleagues; known members stay reachable.
                     self.rejections.setdefault("", Counter())["too many members"] += 1
                     listed = {name: head for name, head in listed.items() if name in self.heads()}
                 self._fetch_apart(url, incoming, listed, exclusions, end)
@@ -165,7 +165,7 @@ class SharedRepository:
         several. Raises what it raises, what `fetch` does, and RemoteError if the remote rejects the push.
         """
         if not is_member(member):
-            raise UsageError(f"{member!r} is no id of a member", hint="set member below [share]")
+            raise UsageError(f"{member!r} is not a valid member id", hint="set member below [share]")
         url = check_url(url)
         end = time.monotonic() + timeout
         blobs = {f"{ATTESTATIONS}/{sha256(one).hexdigest()}": one for one in attestations}
@@ -174,7 +174,7 @@ class SharedRepository:
             for _ in range(_TRIES):
                 commit, added = self._commit(member, records, blobs, merge)
                 if not commit and self._git.refs(f"refs/own/{member}"):
-                    # Somebody may have deleted or set back what is there.
+                    # Somebody may have deleted or reset it.
                     there = self._git.list_remote(url, REF, end).get(member)
                     commit = "" if there == self.head(member) else self.head(member)
                 rejection = self._git.push(url, commit, f"{REF}{member}", end) if commit else ""
@@ -288,7 +288,7 @@ class SharedRepository:
         self._take_in(incoming)
 
     def _take_in(self, incoming: str) -> list[str]:
-        """Set the heads of members to what came in, all at once; return the members with another head."""
+        """Update the heads of members atomically to the received ones; return the members with a new head."""
         heads = self.heads()
         commands = []
         changed = []

@@ -1,4 +1,4 @@
-"""Look at what members have shared before an assistant is told: accept, reject, mute, withdraw, conflicts."""
+"""Review the records of members before they are injected: accept, reject, mute, withdraw, conflicts."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -124,7 +124,7 @@ def find_record(catalog: Catalog, project: str, prefix: str) -> ReviewItem:
 
 
 def decide(team: Team, items: Sequence[ReviewItem], *, accept: bool) -> None:
-    """Accept or reject records: an accepted memory is told from now on, a rejected one is not."""
+    """Accept or reject records: only accepted memories may be injected."""
     rows = [
         one.row for one in items if one.row.member != team.member or one.row.approval is not Approval.NONE
     ]
@@ -133,7 +133,7 @@ def decide(team: Team, items: Sequence[ReviewItem], *, accept: bool) -> None:
 
 
 def mute(team: Team, member: str, *, muted: bool) -> int:
-    """Tell nothing of a member any more, or tell it again; return how many memories that concerns.
+    """Mute or unmute a member; return how many memories that affects.
 
     Nothing is deleted. Raises NotFoundError for an unknown member.
     """
@@ -187,7 +187,7 @@ def _own_records(team: Team, prefix: str) -> list[SharedRecord]:
         )
     standing = [row for row in own if not row.withdrawn]
     if not standing:
-        raise NotFoundError(f'"{prefix}" was withdrawn before', hint="nothing is left to do")
+        raise NotFoundError(f'"{prefix}" is already withdrawn', hint="nothing is left to do")
     if len({row.memory or row.id for row in standing}) > 1:
         raise NotFoundError(
             f'several shared memories have ids that start with "{prefix}"', hint="use a longer prefix"

@@ -84,7 +84,7 @@ def sign(folder: Path, ids: Sequence[str]) -> bytes | None:
             command = [program, "--batch", "--armor", "--detach-sign", f"--local-user={key}"]
             signature = _run(command, _payload(ids), _SIGN_TIMEOUT, sign=True).stdout
         else:
-            raise SignatureError(f'git signs by "{kind}", which is not supported', hint=_HINT)
+            raise SignatureError(f'git signs with "{kind}", which is not supported', hint=_HINT)
     return _encode({"format": kind, "ids": ids, "signature": signature.decode("ascii", "replace"), "v": 1})
 
 
@@ -270,7 +270,7 @@ def _run(
             capture_output=True,
             timeout=timeout,
             check=False,
-            # At a terminal the person may be asked for a passphrase, else nobody is.
+            # Only at a terminal can the person be asked for a passphrase.
             start_new_session=not (sign and sys.stdin.isatty()),
         )
     except (OSError, subprocess.TimeoutExpired) as error:

@@ -119,7 +119,7 @@ def member_id(settings: Settings, folder: Path) -> str:
     if configured:
         if not is_member(configured):
             raise ConfigError(
-                f'share.member is "{configured}", which is no id of a member',
+                f'share.member is "{configured}", which is not a valid member id',
                 hint="use 1 to 64 lower-case letters, digits, -, . and _",
             )
         return configured
@@ -140,7 +140,9 @@ def is_private(settings: Settings, project: str, name: str) -> bool:
 def require_shareable(settings: Settings, project: str, name: str) -> None:
     """Raise UsageError for what is no project, and for a private one."""
     if project in NO_PROJECTS:
-        raise UsageError(f'"{project}" is no project that can be shared', hint="run it in a git repository")
+        raise UsageError(
+            f'"{project}" is not a project that can be shared', hint="run it in a git repository"
+        )
     if is_private(settings, project, name):
         raise UsageError(f'the project "{name}" is private', hint="[share] private in config.toml names it")
 
@@ -181,7 +183,7 @@ def push(team: Team, plan: OutgoingPlan, *, extra: Sequence[OutgoingRecord] = ()
 
 
 def fetch(team: Team) -> FetchReport:
-    """Fetch what members have shared, and take it in; what was taken in before is not read again.
+    """Fetch the records of members and ingest them; ingested ones are not read again.
 
     Raises as `fetch` of a repository.
     """

@@ -257,7 +257,7 @@ def _memory(fields: Fields) -> Memory:
         state=fields.choice("state", State),
         protected=fields.take("protected", bool, "true or false"),
         tags=fields.texts("tags"),
-        metadata=fields.mapping("metadata", str, "a text"),
+        metadata=fields.mapping("metadata", str, "text"),
         content_hash=fields.text("content_hash"),
         recalls=fields.number("recalls"),
         event_time=fields.moment("event_at"),

@@ -188,5 +188,5 @@ def _entry(line: Line, before: tuple[int, str, str]) -> tuple[tuple[int, str, st
     place = (form.ORDER.index("archive" if kind == form.TRASH else kind), *key)
     # A strict order, which is cheap to check, excludes duplicates.
     if place <= before:
-        raise LineError("out of order, or there twice")
+        raise LineError("out of order, or a duplicate")
     return place, entry

@@ -84,14 +84,14 @@ class Fields:
         """Return a list of texts."""
         values = self.take(key, list, "a list")
         if not all(isinstance(value, str) for value in values):
-            raise LineError(f'"{key}" holds what is not a text')
+            raise LineError(f'"{key}" contains something other than text')
         return tuple(values)
 
     def mapping(self, key: str, kind: type, words: str) -> dict[str, Any]:
         """Return an object whose values are all of one type."""
         values: dict[str, Any] = self.take(key, dict, "an object")
         if any(type(value) is not kind for value in values.values()):
-            raise LineError(f'"{key}" holds what is not {words}')
+            raise LineError(f'"{key}" contains something other than {words}')
         return values
 
     def numbers(self, key: str) -> dict[str, int]:

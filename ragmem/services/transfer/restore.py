@@ -80,7 +80,7 @@ def restore(
         source = verify(path, desk, usable=usable)
         if source.export is None and catalog.database.path is None:
             raise UsageError(
-                f'"{path}" holds a database, and this memory lies in "{catalog.database.place}"',
+                f'"{path}" holds a database, and this memory is in "{catalog.database.place}"',
                 hint="restore it into a home of its own, then `ragmem store migrate --to postgres` there",
             )
         if source.export is not None and catalog.exists():

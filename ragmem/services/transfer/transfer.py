@@ -353,4 +353,4 @@ def _compare_searches(source: End, target: End, done: TransferResult) -> None:
             copied[0].memory_id == found[0].memory_id or abs(copied[0].score - found[0].score) <= TOLERANCE
         )
     if done.agreed < done.asked * (1 - MAX_MISSES):
-        raise _difference_error(target, f"of {done.asked} searches only {done.agreed} give the same")
+        raise _difference_error(target, f"of {done.asked} searches only {done.agreed} give the same results")

@@ -62,7 +62,7 @@ def verify(path: Path, desk: Path, *, usable: Callable[[Path], None]) -> Source:
             copy_database(path, desk / DATABASE)
         else:
             raise StoreDamagedError(
-                f'"{path}" is no backup: neither an archive nor a database',
+                f'"{path}" is not a backup: neither an archive nor a database',
                 hint="`ragmem import` takes an export; `ragmem backup --list` names the backups",
             )
     if manifest is not None and not manifest.has_database:
@@ -75,7 +75,7 @@ def verify(path: Path, desk: Path, *, usable: Callable[[Path], None]) -> Source:
         )
     if manifest is not None and dict(manifest.counts) != counts:
         raise StoreDamagedError(
-            f'"{path}" holds other counts than its manifest says', hint="ragmem backup --list"
+            f'"{path}" does not have the counts of its manifest', hint="ragmem backup --list"
         )
     usable(desk / "data")
     return Source(desk, counts, schemas, config)

@@ -225,7 +225,7 @@ def _whole_corpus(database: Database, connection: Connection) -> Corpus:
     for token, _, chunks, block, count in rows:
         header = known.get(token) or header_of(blocks.get(block, b""), token)
         if len(header.first_terms) != count - 1 or len(header.documents.lengths) != chunks:
-            raise damage_error("a header does not fit its segment")
+            raise damage_error("a header does not match its segment")
         parts.append(Part(header, base, block + 1))
         base += chunks
     same = 0
@@ -322,7 +322,7 @@ def identities_of(
             found[place] = (chunk, identifier)
             corpus.identities.put(place, chunk, identifier)
     if len(found) < len(places):
-        raise damage_error("it has chunks that are not there")
+        raise damage_error("it refers to missing chunks")
     return found
 
 
@@ -343,7 +343,7 @@ def postings(connection: Connection, corpus: Corpus, terms: Iterable[int]) -> di
             chunks = np.concatenate([chunks for chunks, _ in parts])
             frequencies = np.concatenate([frequencies for _, frequencies in parts])
         if len(chunks) and int(chunks[-1]) >= len(corpus.lengths):
-            raise damage_error("a posting names a chunk that is not there")
+            raise damage_error("a posting refers to a missing chunk")
         if known[term][0] < len(corpus.parts):
             corpus.memo.put(term, len(corpus.parts), (chunks, frequencies))
         found[term] = (chunks, frequencies)

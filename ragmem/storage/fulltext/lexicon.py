@@ -175,7 +175,7 @@ def dead_flags(dead: bytes, memories: int) -> Any:
     if not dead:
         return np.zeros(memories, dtype=bool)
     if len(dead) != (memories + 7) // 8:
-        raise damage_error("what is gone from a segment does not fit it")
+        raise damage_error("a segment's deletions do not match it")
     return np.unpackbits(np.frombuffer(dead, "u1"), count=memories).astype(bool)
 
 
@@ -214,7 +214,7 @@ def to_merge(sizes: Sequence[tuple[int, int]], changed: int) -> slice | None:
 
 
 def merge_all(connection: Connection) -> None:
-    """Merge segments into as few as there may be, and leave out what is gone from them."""
+    """Merge segments into as few as possible, without deleted entries."""
     waiting: list[tuple[int, int]] = []
     for last, chunks, dead in connection.execute(
         "SELECT last, chunks, dead_chunks FROM lexicon_segments ORDER BY last"
@@ -229,7 +229,7 @@ def merge_all(connection: Connection) -> None:
 
 
 def forget_dead(connection: Connection) -> None:
-    """Write the segments anew that still hold words of memories which are gone."""
+    """Rewrite the segments that still contain words of deleted memories."""
     rows = connection.execute("SELECT last FROM lexicon_segments WHERE dead <> ?", (b"",)).fetchall()
     for (last,) in rows:
         _merge(connection, [last])
@@ -267,7 +267,7 @@ def _remove(connection: Connection, last: int) -> None:
 
 
 def build(connection: Connection) -> None:
-    """Make the index anew from the memories and their chunks."""
+    """Rebuild the index from the memories and their chunks."""
     for table in ("lexicon_segments", "lexicon_blocks", "lexicon_memories"):
         connection.execute(f"DELETE FROM {table}")
     numbers = [number for (number,) in connection.execute("SELECT n FROM memories ORDER BY n").fetchall()]
@@ -277,7 +277,7 @@ def build(connection: Connection) -> None:
 def index_other_languages(connection: Connection) -> None:
     """Make memories in other languages than English searchable by their stems and their English words.
 
-    Their vectors are to be made anew as well, so they are pending again.
+    Their vectors must be recomputed as well, so they are pending again.
     """
     numbers = [number for (number,) in connection.execute("SELECT n FROM memories ORDER BY n").fetchall()]
     for batch in batches(numbers, MEMORIES_AT_ONCE):

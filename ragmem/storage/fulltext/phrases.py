@@ -114,7 +114,7 @@ class _Read:
             (number,),
         ).fetchone()
         if row is None:
-            raise damage_error("it has a memory that is not there")
+            raise damage_error("it refers to a missing memory")
         title, tags, self._text = row
         self._frame = [title, *orjson.loads(tags)]
         self._chunks = connection.execute(
@@ -122,13 +122,13 @@ class _Read:
         ).fetchall()
 
     def has(self, words: Words, chunks: Array) -> bool:
-        """Tell whether a phrase stands in the title, a tag, or one of those chunks."""
+        """Return whether a phrase is in the title, a tag, or one of those chunks."""
         pattern = re.compile(rf"(?<!\S){re.escape(' '.join(words))}(?!\S)")
         return any(pattern.search(" ".join(fold_words(text))) for text in self._texts(chunks))
 
     def _texts(self, chunks: Array) -> Iterator[str]:
         if len(chunks) != len(self._chunks):
-            raise damage_error("it has chunks that are not there")
+            raise damage_error("it refers to missing chunks")
         yield from self._frame
         for (heading, begin, end), here in zip(self._chunks, chunks.tolist(), strict=True):
             if here:

@@ -35,7 +35,7 @@ class Entry:
 class Documents:
     """The memories of a segment in the order of their versions, and the lengths of their chunks in words.
 
-    `order` tells memories with equal scores apart: it comes from their ids, so it is the same everywhere.
+    `order` breaks ties between equal scores; it comes from their ids, so it is the same everywhere.
     """
 
     versions: Array
@@ -188,7 +188,7 @@ def equal(one: Segment, other: Segment) -> bool:
 
 
 def pack(segment: Segment, token: int) -> list[bytes]:
-    """Return a segment as bytes: its header, then its blocks. `token` tells it from every other."""
+    """Return a segment as bytes: its header, then its blocks. `token` distinguishes it from every other."""
     documents = segment.documents
     chunks = len(documents.lengths)
     found = list(
@@ -240,7 +240,7 @@ def header_of(data: bytes, token: int) -> Header:
     except (ValueError, TypeError, struct.error) as error:
         raise damage_error(f"a header: {error}") from error
     if int(counts.sum()) != chunks or (memories and int(projects.max()) >= len(names)):
-        raise damage_error("a header does not fit its segment")
+        raise damage_error("a header does not match its segment")
     documents = Documents(versions, numbers, order, counts, projects, names, lengths)
     return Header(token, documents, first_terms)
 

@@ -31,7 +31,7 @@ def read_summary(path: Path, *, name: Path | None = None) -> tuple[dict[str, int
             }
     except sqlite3.Error as error:
         raise StoreDamagedError(
-            f'"{name or path}" is no sound memory of ragmem: {error}',
+            f'"{name or path}" is not an intact ragmem database: {error}',
             hint="`ragmem backup --list` names the backups",
         ) from error
     return schemas, counts

@@ -50,7 +50,7 @@ def _read_or_make_id(path: Path) -> str:
                 made.unlink()
     except (OSError, ValueError) as error:
         raise StorageError(
-            f'cannot keep this machine\'s id in "{path}": {error}',
+            f'cannot store this machine\'s id in "{path}": {error}',
             hint="a shared store needs a writable home for local data",
         ) from error
     raise StorageError(f'the machine\'s id in "{path}" is empty', hint="remove the file")

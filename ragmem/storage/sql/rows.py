@@ -66,7 +66,7 @@ def from_stamp(stamp: int) -> datetime:
     try:
         return _EPOCH + timedelta(microseconds=stamp)
     except (TypeError, OverflowError) as error:
-        raise StoreDamagedError(f'the database has "{stamp}" for a moment', hint=RESTORE) from error
+        raise StoreDamagedError(f'the database contains the invalid time "{stamp}"', hint=RESTORE) from error
 
 
 def memory_values(memory: Memory) -> tuple[Any, ...]:

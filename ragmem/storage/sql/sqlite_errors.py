@@ -32,7 +32,7 @@ def translate(error: sqlite3.Error, path: Path) -> RagmemError:
         )
     if isinstance(error, _OF_VALUES) or "binding" in text:
         return RejectionError(
-            f'the database "{path}" rejects a value: {problem}', hint="please report it, with what was stored"
+            f'the database "{path}" rejects a value: {problem}', hint="please report it, with the stored text"
         )
     if isinstance(error, sqlite3.DatabaseError) and not isinstance(
         error, sqlite3.OperationalError | sqlite3.IntegrityError | sqlite3.ProgrammingError

@@ -297,10 +297,10 @@ def test_a_model_that_does_not_fit_is_not_loaded(models):
         ({"onnx/model.onnx": None}, "has no ONNX file"),
         (
             {"1_Pooling/config.json": {"pooling_mode_max_tokens": True}},
-            "a pooling that ragmem does not compute",
+            "a pooling that ragmem does not support",
         ),
         ({"modules.json": [{"path": "", "type": "x.WordWeights"}]}, 'a module "WordWeights"'),
-        ({"modules.json": ["x"]}, "no list of modules"),
+        ({"modules.json": ["x"]}, "not a list of modules"),
         ({"modules.json": [{"path": "2_Dense", "type": "x.Dense"}], "2_Dense/config.json": {}}, "is missing"),
     ],
 )

@@ -195,7 +195,7 @@ def _raise_hint(models):
 
 def test_a_width_that_nobody_tells_is_asked_for(make):
     free = [("sentence_embedding", 2, ["n", "width"])]
-    with pytest.raises(BackendError, match="does not say hidden_size"):
+    with pytest.raises(BackendError, match="has no hidden_size"):
         make(free).embedder  # noqa: B018
     assert make(free, config={"hidden_size": WIDTH}).embedder.dimensions == WIDTH
 
@@ -239,7 +239,7 @@ def test_a_graph_of_pictures_is_told(make, tmp_path):
     ]
     save_graph(tmp_path / "model.onnx", ops, told[:1], told[1:])
     _write_tokenizer(tmp_path, "bert")
-    with pytest.raises(BackendError, match="takes no input_ids but pixel_values"):
+    with pytest.raises(BackendError, match="has no input input_ids, only pixel_values"):
         onnx.open_models({"model": str(tmp_path)}).embedder  # noqa: B018
 
 

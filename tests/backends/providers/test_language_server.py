@@ -143,7 +143,7 @@ def test_a_text_waits_for_a_server_that_is_down_and_is_found_meanwhile(opened):
     memory = opened(RAGMEM_LANGUAGE_MODEL_URL=NOWHERE)
     done = memory.seed().extraction
     assert done.waiting == len(NAMES)
-    assert "nothing answers at" in done.note
+    assert "no server answers at" in done.note
     assert memory.query(QUESTION).matches
     memory.close()
     assert opened().seed().extraction.asked == len(NAMES)
@@ -165,7 +165,7 @@ def test_a_nonsense_answer_is_shown_with_all_that_it_was_made_of(asked, tiny_mod
     ("changes", "said", "hint"),
     [
         ({"RAGMEM_LANGUAGE_MODEL_TIMEOUT_S": "0.3"}, "did not answer within 0.3 s", "timeout_s"),
-        ({"RAGMEM_LANGUAGE_MODEL_URL": NOWHERE}, "nothing answers at", "is the server running"),
+        ({"RAGMEM_LANGUAGE_MODEL_URL": NOWHERE}, "no server answers at", "is the server running"),
         ({"RAGMEM_LANGUAGE_MODEL_MODEL": "nobody/nothing"}, 'has no model "nobody/nothing"', "it has "),
     ],
     ids=["late", "down", "unknown"],
@@ -238,7 +238,7 @@ def test_a_picture_for_a_model_that_cannot_look_is_no_memory_of_its_name(asked, 
         RAGMEM_DOCUMENTS_OCR="false",
     )
     assert told.returncode == 3
-    assert "takes no pictures" in told.stderr
+    assert "accepts no pictures" in told.stderr
     assert asked("inspect", "memories", "--all", "--json").stdout == before
 
 

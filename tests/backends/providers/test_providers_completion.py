@@ -217,9 +217,9 @@ def test_an_empty_answer_is_an_error(chat):
     scripted(chat, "")
     scripted(chat, "  \n")
 
-    with pytest.raises(BackendError, match="answered nothing"):
+    with pytest.raises(BackendError, match="an empty answer"):
         model.complete("Redis")
-    with pytest.raises(BackendError, match="answered nothing"):
+    with pytest.raises(BackendError, match="an empty answer"):
         model.complete("Redis", json_schema=SCHEMA)
 
 

@@ -128,7 +128,7 @@ def test_a_server_without_parts_gives_one(chat):
         ([word("Well"), "{no json"], "JSON"),
         ([word("Well"), {"choices": 7}], "form"),
         ([word("Well"), word("", "content_filter")], "refuses"),
-        ([{"choices": []}, "[DONE]"], "answered nothing"),
+        ([{"choices": []}, "[DONE]"], "an empty answer"),
         ([word("<think>hm, hm"), word("", "length")], "did not finish"),
     ],
 )

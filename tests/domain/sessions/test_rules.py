@@ -115,10 +115,10 @@ def test_tables_say_the_same_and_may_look_into_code():
     [
         ({"rule": {"never": "x"}}, "must be a list of tables"),
         ({"rule": [{"never": "x", "sometimes": "y"}]}, 'rule 1 has an unknown key "sometimes"'),
-        ({"rule": [{"name": "a"}]}, 'rule "a" demands nothing, or two things'),
-        ({"rule": [{"name": "a", "never": "x", "judge": "y"}]}, "demands nothing, or two things"),
+        ({"rule": [{"name": "a"}]}, 'rule "a" must have exactly one of never, always and judge'),
+        ({"rule": [{"name": "a", "never": "x", "judge": "y"}]}, "must have exactly one of never"),
         ({"rule": [{"never": [1]}]}, "must be a text or a list of texts"),
-        ({"rule": [{"name": "a", "never": "/(/"}]}, "/(/ is no regular expression"),
+        ({"rule": [{"name": "a", "never": "/(/"}]}, "/(/ is not a regular expression"),
         ({"rule": [{"name": "a", "never": "x"}, {"name": "a", "never": "y"}]}, 'two rules are named "a"'),
         ({"rule": [{"never": str(n)} for n in range(MAX_RULES + 1)]}, "more than"),
     ],

@@ -77,7 +77,7 @@ def test_a_dry_run_writes_nothing_and_json_has_the_report(ragmem, state, tmp_pat
     assert told == {"schema": 1, "path": str(tmp_path / "r.md"), "report": (tmp_path / "r.md").read_text()}
     again = ragmem("feedback", "--report", "--yes", "--out", str(tmp_path / "r.md"))
     assert again.returncode == 2
-    assert "there is a file" in again.stderr
+    assert "already exists" in again.stderr
 
 
 def test_a_person_sees_the_report_before_it_is_written(state):

@@ -320,7 +320,7 @@ def test_a_file_is_replaced_only_when_forced(home, tmp_path):
     home.fill(make())
     target = tmp_path / "memory.jsonl"
     target.write_text("mine")
-    with pytest.raises(UsageError, match="there is a file"):
+    with pytest.raises(UsageError, match="already exists"):
         export_file(home.catalog, target, now=NOW, progress=Silent())
     assert target.read_text() == "mine"
 
@@ -627,8 +627,11 @@ DAMAGES = {
         _edit("event_at", "0001-01-01T00:00:00+02:00"),
         'line 2: "event_at" is not a date',
     ),
-    "a tag that is no text": (_edit("tags", [1]), 'line 2: "tags" holds what is not a text'),
-    "metadata that nests": (_edit("metadata", {"a": {}}), 'line 2: "metadata" holds what is not a text'),
+    "a tag that is no text": (_edit("tags", [1]), 'line 2: "tags" contains something other than text'),
+    "metadata that nests": (
+        _edit("metadata", {"a": {}}),
+        'line 2: "metadata" contains something other than text',
+    ),
     "an id that is none": (_edit("id", "../../etc/passwd"), 'line 2: "id" is not the id of a memory'),
     "a false hash": (_edit("text", "other words"), 'line 2: "content_hash" is not that of the text'),
     "a chunk beyond the text": (_edit_chunk("end", 10_000), "line 2: chunk 0 lies outside of the text"),

@@ -297,7 +297,7 @@ def test_a_backend_without_eyes_is_a_warning(seeded):
 
     report, texts = seeded(vision="fake/valid")
 
-    assert any("cannot look at pictures" in one for one in _warnings(report)), _warnings(report)
+    assert any("cannot read pictures" in one for one in _warnings(report)), _warnings(report)
     assert texts == {}
 
 

@@ -78,7 +78,7 @@ def test_a_file_is_replaced_only_by_force(command, tmp_path):
     page.write_text("mine")
     refused = command("report", "--all", "--html", str(page))
     assert refused.returncode == 2
-    assert "there is a file" in refused.stderr
+    assert "already exists" in refused.stderr
     assert page.read_text() == "mine"
     assert command("report", "--all", "--html", str(page), "--force").returncode == 0
     assert page.read_text().startswith("<!doctype html>")

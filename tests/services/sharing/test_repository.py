@@ -558,7 +558,7 @@ def test_a_home_that_cannot_be_written_is_told(tmp_path, remote):
     with SharedRepository.open(tmp_path / "file" / "project.git") as repository:
         with pytest.raises(StorageError, match="cannot write"):
             repository.fetch(remote)
-        with pytest.raises(UsageError, match="no id of a member"):
+        with pytest.raises(UsageError, match="not a valid member id"):
             repository.push(remote, "../ann", {})
 
 

@@ -217,7 +217,7 @@ def test_a_withdrawn_memory_is_told_no_more_and_its_text_is_gone_from_the_other_
     assert "NATS" in ada("query", "which queue did we decide to use, NATS?", "--all").stdout
     again = ada("share", "withdraw", mine)
     assert again.returncode == 2
-    assert "was withdrawn before" in again.stderr
+    assert "is already withdrawn" in again.stderr
     assert "nothing new" in ada.tell("share", "push"), "a rule shares it again"
     assert "shared 1 record" in ada.tell("share", "push", mine), "her word shares it again"
     bob.tell("share", "fetch")

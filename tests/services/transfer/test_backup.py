@@ -191,7 +191,7 @@ def test_pruning_keeps_the_latest_and_leaves_other_files_alone(home):
 def test_a_file_is_replaced_only_when_forced(home, tmp_path):
     target = tmp_path / "mine.tar.gz"
     target.write_text("mine")
-    with pytest.raises(UsageError, match="there is a file"):
+    with pytest.raises(UsageError, match="already exists"):
         home.back_up(target)
     assert target.read_text() == "mine"
     assert home.back_up(target, force=True) == target
@@ -565,7 +565,7 @@ def test_what_is_no_backup_is_named(home, tmp_path):
     with pytest.raises(NotFoundError, match="there is no file"):
         home.restore(tmp_path / "nope.tar.gz")
     (tmp_path / "note.md").write_text("# A note")
-    with pytest.raises(StoreDamagedError, match="is no backup"):
+    with pytest.raises(StoreDamagedError, match="is not a backup"):
         home.restore(tmp_path / "note.md")
     with pytest.raises(UsageError, match=r"holds no memory\.db"):
         home.restore(tmp_path)

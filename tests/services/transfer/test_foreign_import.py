@@ -501,7 +501,7 @@ NONE = {
     "the database of another tool": (
         lambda here: ("mempalace", make_mcp(here / "s")),
         3,
-        "it is no store of mempalace",
+        "it is not a store of mempalace",
     ),
     "the export of another tool": (
         lambda here: ("chatgpt", make_claude_ai(here / "s")),

@@ -111,7 +111,7 @@ class ForeignEngine(Engine):
                     problem = str(cause).strip().partition("\n")[0] or type(cause).__name__
                     raise BackendError(
                         f'the storage at "{self.place}" failed: {problem}',
-                        hint="is the server running, and [store] in config.toml right",
+                        hint="check that the server is running and [store] in config.toml is right",
                     ) from error
                 cause = cause.__cause__ or cause.__context__
             raise
@@ -162,7 +162,7 @@ class ForeignEngine(Engine):
             if hasattr(pool, "host") and any(a not in {None, b} for a, b in zip(wanted, found, strict=True)):
                 raise BackendError(
                     f'this process already has a store in the PostgreSQL database "{found[2]}"',
-                    hint="close it before another one is opened",
+                    hint="close it before you open another",
                 )
 
     def _hold_setup_lock(self, *, first: bool) -> contextlib.AbstractContextManager[None]:
@@ -270,7 +270,7 @@ def _lock(folder: Path) -> int:
         os.close(descriptor)
         raise StoreBusyError(
             f'another process uses the files in "{folder}"',
-            hint="end it (`ragmem serve`?), or set [store] profile to one that processes can share",
+            hint="stop it (`ragmem serve`?), or use a [store] profile that several processes can share",
         )
     return descriptor
 
@@ -308,7 +308,7 @@ def setup_lock(url: str) -> Iterator[None]:
         while connection.execute(f"SELECT pg_try_advisory_lock({_SETUP})").fetchone() != (True,):
             if time.monotonic() > deadline:
                 raise StoreBusyError(
-                    f"another process has been making tables for {SETUP_PATIENCE:g} s",
+                    f"another process has been creating tables for {SETUP_PATIENCE:g} s",
                     hint="try again in a moment",
                 )
             time.sleep(0.05)
@@ -331,7 +331,7 @@ def resolve(url: str) -> Address:
         given = {}
     if not given:
         raise ConfigError(
-            f'store.url: "{place}" is no address of a PostgreSQL database',
+            f'store.url: "{place}" is not a URL of a PostgreSQL database',
             hint="write postgresql://user@host:5432/name; special characters of a password as %XX",
         )
     try:

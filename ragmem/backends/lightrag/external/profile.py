@@ -117,7 +117,7 @@ def choose(name: str, *, url: str, storages: Mapping[str, str], environment: Map
         if variable.endswith("WORKSPACE"):
             raise ConfigError(
                 f"[store.environment] cannot set {variable}",
-                hint="each project has a workspace of its own; one for all would mix them",
+                hint="each project has its own workspace",
             )
     if name == "json":
         return Profile("json", JSON, environment, folder="lightrag-json")
@@ -219,7 +219,7 @@ def addresses(variables: Mapping[str, str]) -> dict[str, tuple[str, int]]:
         host, written = variables.get("POSTGRES_HOST", "localhost"), variables.get("POSTGRES_PORT", "5432")
         if not written.isdecimal():
             raise ConfigError(
-                f'[store.environment] POSTGRES_PORT is "{written}"', hint="a port is a number, mostly 5432"
+                f'[store.environment] POSTGRES_PORT is "{written}"', hint="a port is a number, usually 5432"
             )
         if not host.startswith("/"):
             found[f"postgresql://{host}:{written}/{variables['POSTGRES_DATABASE']}"] = (host, int(written))
@@ -233,7 +233,7 @@ def _parts(name: str, address: str) -> tuple[str, str, int]:
     except ValueError:
         # Its message quotes the supposed port, which may be the rest of a password with a slash.
         raise ConfigError(
-            f"[store.environment] {name} is no address",
+            f"[store.environment] {name} is not a URL",
             hint="write scheme://user:password@host:port; special characters of a password as %XX",
         ) from None
 
@@ -246,5 +246,5 @@ def reach(variables: Mapping[str, str]) -> None:
         except OSError as error:
             raise BackendError(
                 f'cannot reach "{address}": {error.strerror or error}',
-                hint="is the server running, and its address in [store] right",
+                hint="check that the server is running and its address in [store] is right",
             ) from error

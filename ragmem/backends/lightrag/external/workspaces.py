@@ -76,7 +76,7 @@ class Workspaces:
         if pinned is not None and pinned != asked:
             raise BackendError(
                 f'the vectors in the store are of the model "{pinned.id}", not of "{asked.id}"',
-                hint="run `ragmem seed --rebuild`, or set [models] back",
+                hint="run `ragmem seed --rebuild`, or restore [models]",
             )
         return embedder
 
@@ -94,7 +94,7 @@ class Workspaces:
         return {project: self._engine.instance(known[project]) for project in chosen}
 
     def vector_search(self, project: str) -> "VectorSearch | None":
-        """Return the search in the table of all chunks' vectors, where it lies beside the catalog.
+        """Return the search in the table of all chunks' vectors, if that is in the catalog's database.
 
         `project` is any that has a workspace. None within a write, of which its connections see nothing.
         """

@@ -152,7 +152,7 @@ def decode(stored: bytes | None, text: str | None = None) -> dict[int, _Rows]:
         return _decode(stored, text) if stored is not None else {}
     except (zlib.error, ValueError, LookupError, TypeError) as error:
         raise StoreDamagedError(
-            f"what a memory names cannot be read: {error}", hint="ragmem doctor --deep --repair"
+            f"the entities of a memory cannot be read: {error}", hint="ragmem doctor --deep --repair"
         ) from error
 
 

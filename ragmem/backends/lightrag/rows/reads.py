@@ -81,8 +81,8 @@ def refuse_other_length(connection: sqlite3.Connection, namespace: str, model: s
     ).fetchone():
         return
     raise BackendError(
-        f'the vectors have {made[0]} dimensions, and "{model}" makes {dimensions} now',
-        hint="run `ragmem doctor --repair` to have them made anew, or set the former model back",
+        f'the vectors have {made[0]} dimensions, but "{model}" now makes {dimensions}',
+        hint="run `ragmem doctor --repair` to make them again, or restore the former model",
     )
 
 

@@ -323,7 +323,7 @@ class VectorIndex:
         if known and model not in known:
             raise BackendError(
                 f'the vectors were made by the model "{known[0]}", not by "{model}"',
-                hint="run `ragmem models use` or `ragmem seed --rebuild`, or set the former model back",
+                hint="run `ragmem models use` or `ragmem seed --rebuild`, or restore the former model",
             )
 
     def _view(self, group: Group, *, until: int | None = None) -> _View:

@@ -49,7 +49,7 @@ def read(path: str, limits: Limits) -> ConvertedDocument:
     if not isinstance(notebook, dict) or not isinstance(notebook.get("nbformat"), int):
         raise RefusedError("its content is not that of a notebook")
     if notebook["nbformat"] < _OLDEST:
-        raise RefusedError("it is a notebook of before 2013", hint="open it in Jupyter and save it again")
+        raise RefusedError("it is a notebook from before 2013", hint="open it in Jupyter and save it again")
     cells = _cells(notebook)
     warnings = []
     if len(cells) > limits.pages:

@@ -346,7 +346,7 @@ class Rarity:
         self._most_words = max(LEAST_WORDS, WORD_SHARE * len(sessions))
 
     def is_hit(self, block: tuple[str, set[str]], session: Session) -> bool:
-        """Tell whether a session touches what a block tells, or its files."""
+        """Return whether a session touches what a block tells, or its files."""
         text, files = block
         names = ((names_of(text) | files) & session.names) - self._usual.names
         words = (words_of(text) & session.words) - self._usual.words

@@ -251,7 +251,7 @@ def file_cases(memories: Sequence[Memory], rng: random.Random) -> list[Case]:
 
 
 def _is_said(memory: Memory, sentence: str) -> bool:
-    """Tell whether a sentence of an exchange stands in its result, not in the work."""
+    """Return whether a sentence of an exchange stands in its result, not in the work."""
     _, found, result = memory.indexed_text.partition("\n# Result\n")
     return bool(found) and sentence in result
 
@@ -306,7 +306,7 @@ def failure_cases(memories: Sequence[Memory], rng: random.Random) -> list[Case]:
 
 
 def _is_known_again(line: str, texts: Collection[str]) -> bool:
-    """Tell whether an error has a word that few repositories have; others happen everywhere."""
+    """Return whether an error has a word that few repositories have; others happen everywhere."""
     most = max(2, SHARED * len(texts))
     words = {word for word in _WORD.findall(_ABSOLUTE.sub(" ", line)) if len(word) > 3}
     return any(sum(word in text for text in texts) <= most for word in words)

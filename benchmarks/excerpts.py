@@ -60,7 +60,7 @@ class Case:
         return "__".join(Path(self.file).name.split("__")[:2])
 
     def is_in(self, text: str) -> bool:
-        """Tell whether a text holds the answer: each of its strings, or one of its alternatives."""
+        """Return whether a text holds the answer: each of its strings, or one of its alternatives."""
         said = " ".join(text.split()).casefold()
         return all(any(one.casefold() in said for one in key.split("|")) for key in self.answer)
 

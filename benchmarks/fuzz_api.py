@@ -327,7 +327,7 @@ def _are_words(value: object) -> bool:
 
 
 def _of_several_fields(failure: BaseException, response: Any) -> bool:
-    """Tell whether a request was refused for what several fields say together, which no schema tells."""
+    """Return whether a request was refused for what several fields say together, which no schema tells."""
     if type(failure).__name__ != "RejectedPositiveData" or response.status_code != 422:
         return False
     problems = json.loads(response.text)["detail"]

@@ -109,13 +109,13 @@ class World:
 
     @property
     def usable(self) -> bool:
-        """Tell whether there is enough to change and remove, and not too much to check after every kill."""
+        """Return whether there is enough to change and remove, and not too much to check after every kill."""
         there = sum(key in self.expected.memories for key in self.texts)
         return there >= FEWEST and len(self.expected.memories) <= GROWTH + self.base
 
     @property
     def large(self) -> bool:
-        """Tell whether looking for each chunk would take too long after every kill."""
+        """Return whether looking for each chunk would take too long after every kill."""
         return self.kind == "vectors"
 
     @property

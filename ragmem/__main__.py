@@ -155,7 +155,7 @@ def _dispatch(arguments: "Sequence[str]") -> int:
         case [] | [*_, "--help" | "-h"]:
             from ragmem.cli.help import on_terminal, read_help
 
-            # The full command line answers for what is no command, and on the narrowest terminals.
+            # The full command line handles unknown commands and very narrow terminals.
             if text := read_help(list(arguments[:-1]), framed=on_terminal()):
                 print(text, end="")
                 if not arguments:
@@ -230,7 +230,7 @@ def _say_beside(text: str) -> None:
         sys.stderr.write(replace_controls(text).encode(encoding, "backslashreplace").decode(encoding))
         sys.stderr.flush()
     except OSError:
-        # The message is lost; the exit code still tells.
+        # The message is lost; the exit code remains.
         _lead_nowhere(sys.stderr.fileno())
 
 

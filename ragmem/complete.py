@@ -43,7 +43,7 @@ def find_database() -> Path | None:
 
 
 def _is_elsewhere() -> bool:
-    """Tell whether the memory is in PostgreSQL, which Tab never asks; a file here is then outdated."""
+    """Return whether the memory is in PostgreSQL, which Tab never asks; a file here is then outdated."""
     if profile := os.environ.get("RAGMEM_STORE_PROFILE"):
         return profile == "postgres"
     path = find_home().config / "config.toml"
@@ -125,7 +125,7 @@ def complete(arguments: Sequence[str]) -> int:
     if finder is None:
         return 0
     try:
-        # A value with a control character could span lines, and nobody could read it in a list.
+        # A value with a control character could span lines and be unreadable in a list.
         pairs = [(value, hint) for value, hint in finder(prefix) if value and value.isprintable()]
         text = "".join(f"{value}\t{_shorten(hint)}\n" for value, hint in pairs[:LIMIT])
         sys.stdout.buffer.write(text.encode("utf-8", "replace"))

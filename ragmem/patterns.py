@@ -41,7 +41,7 @@ class _Needy(_Lazy):
         self.needs = needs
 
     def may_match(self, text: str) -> bool:
-        """Tell whether a text has one of the needs; of letters beyond ASCII the cases are many."""
+        """Return whether a text has one of the needs; of letters beyond ASCII the cases are many."""
         return not text.isascii() or any(map(text.lower().__contains__, self.needs.split("|")))
 
     def search(self, text: str, *span: int) -> re.Match[str] | None:

@@ -79,7 +79,7 @@ def licence(of: Distribution) -> str:
 
 
 def is_expression(text: str) -> bool:
-    """Tell whether a licence is written in the letters of SPDX."""
+    """Return whether a licence is written in the letters of SPDX."""
     return bool(
         re.fullmatch(r"\(?[A-Za-z0-9][\w.+-]*\)?(?: (?:OR|AND|WITH) \(?[A-Za-z0-9][\w.+-]*\)?)*", text)
     )

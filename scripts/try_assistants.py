@@ -486,7 +486,7 @@ def _events(hooks: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _is_warm(trial: Trial, call: Callable[..., str]) -> bool:
-    """Ask as a hook does, which has the model loaded, and tell whether the warm process has answered."""
+    """Ask as a hook does, which has the model loaded, and return whether the warm process has answered."""
     prompt = {"session_id": "warm-up", "cwd": str(trial.folder / "project"), "prompt": QUESTION}
     call("hook", "UserPromptSubmit", text=json.dumps(prompt))
     return "[warm]" in (trial.folder / "work/ragmem/state/hooks.log").read_text(encoding="utf-8")

@@ -111,7 +111,7 @@ def assert_in_order(home: Path, place: Path) -> None:
 
 
 def kill_after(moment: float, home: Path, place: Path) -> bool:
-    """Seed and kill the run at a moment; tell whether it was still running."""
+    """Seed and kill the run at a moment; return whether it was still running."""
     with start(home, place, "seed", "--quiet") as process:
         try:
             process.wait(moment)

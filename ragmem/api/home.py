@@ -249,7 +249,7 @@ class Home:
         return inbox_folder(self.settings.places.data)
 
     def is_stored(self) -> bool:
-        """Tell whether anything was ever stored here; first stores a part of the inbox, for a short time."""
+        """Return whether anything was ever stored here; stores a part of the inbox first, briefly."""
         if is_empty(self._inbox_folder):
             self.inbox_note = ""
         elif time.monotonic() >= self._inbox_retry:

@@ -21,7 +21,7 @@ class Lifecycle:
         self._home = home
 
     def is_automatic(self) -> bool:
-        """Tell whether gc may change memories without a person, as the configuration says now.
+        """Return whether gc may change memories without a person, as the configuration says now.
 
         The files are read again, so that a change also reaches a running process. Raises ConfigError.
         """

@@ -138,7 +138,7 @@ class Assistant:
     """Globs below `folder` of the file of one `{session}`, for events that do not name it."""
 
     def reads_itself(self, path: str, folder: str) -> bool:
-        """Tell whether it reads this file by itself when a session begins in this folder.
+        """Return whether it reads this file by itself when a session begins in this folder.
 
         Of its settings it is asked without a folder.
         """
@@ -163,14 +163,14 @@ class Assistant:
         return self.events.get(event, (NOTHING, "none"))[0]
 
     def takes_text(self, event: str) -> bool:
-        """Tell whether an event queries the memory, because the assistant may take the answer."""
+        """Return whether an event queries the memory, because the assistant may take the answer."""
         meaning, reply = self.events.get(event, (NOTHING, "none"))
         return meaning in (START, PROMPT, BEFORE_TOOL) or (
             meaning in (AFTER_TOOL, TOOL_FAILURE, SUBAGENT_START) and reply != "none"
         )
 
     def asks_within_session(self, event: str) -> bool:
-        """Tell whether an event asks while the session runs, so that a process that stays can answer it.
+        """Return whether an event asks while the session runs, so that a process that stays can answer it.
 
         Its start comes before the MCP servers are there; what ends a session must outlive them.
         """

@@ -30,7 +30,7 @@ SHIPPED: Mapping[str, str] = {
 
 
 def is_in_process(name: str) -> bool:
-    """Tell whether a backend of ours asks no server, neither on this machine nor elsewhere."""
+    """Return whether a backend of ours asks no server, neither on this machine nor elsewhere."""
     return name in SHIPPED and ".providers." not in SHIPPED[name]
 
 

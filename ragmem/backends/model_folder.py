@@ -111,7 +111,7 @@ def first_position(config: Mapping[str, Any]) -> int:
 
 
 def is_count(value: object) -> TypeGuard[int]:
-    """Tell whether a value of a configuration is a sound count."""
+    """Return whether a value of a configuration is a sound count."""
     return type(value) is int and 0 < value < _MOST
 
 

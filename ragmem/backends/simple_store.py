@@ -63,7 +63,7 @@ class StoreDefaults:
         return max(counted, key=lambda one: counted[one], default=None)
 
     def has_vectors_of(self, model: str) -> bool:
-        """Tell whether any vector is of this model."""
+        """Return whether any vector is of this model."""
         return any(known == model for known, _ in self.vector_models())
 
     def second_model(self, model: str) -> tuple[int, int]:

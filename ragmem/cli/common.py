@@ -185,7 +185,7 @@ def one_line(text: str, width: int) -> str:
 
 
 def tell_rest(count: int, noun: str, nouns: str = "") -> None:
-    """Tell on stderr how many more there are, if any."""
+    """Print on stderr how many more there are, if any."""
     if count > 0:
         tell(f"{count:,} more {noun if count == 1 else nouns or noun + 's'}; -n shows them")
 
@@ -243,7 +243,7 @@ def moment(value: datetime) -> str:
 
 
 def colours() -> bool:
-    """Tell whether stdout takes colours: a terminal, and neither NO_COLOR nor a dumb one."""
+    """Return whether stdout takes colours: a terminal, and neither NO_COLOR nor a dumb one."""
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return False
     return bool(os.environ.get("FORCE_COLOR")) or sys.stdout.isatty()

@@ -43,13 +43,13 @@ def read_help(words: list[str], *, framed: bool = False) -> str | None:
 
 
 def on_terminal() -> bool:
-    """Tell whether a person looks at stdout on a terminal with colours: no dumb one, and no NO_COLOR."""
+    """Return whether a person looks at stdout on a terminal with colours: no dumb one, and no NO_COLOR."""
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") in {"dumb", "unknown"}
     return not plain and sys.stdout.isatty()
 
 
 def can_draw() -> bool:
-    """Tell whether the terminal has the characters of lines: by the encoding of stdout, and by the locale."""
+    """Return whether the terminal can draw lines, by the encoding of stdout and the locale."""
     names = (os.environ.get(name) for name in ("LC_ALL", "LC_CTYPE", "LANG"))
     locale = next(filter(None, names), "")
     return (sys.stdout.encoding or "").lower().startswith("utf") and locale not in {"C", "POSIX"}

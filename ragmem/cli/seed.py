@@ -245,7 +245,7 @@ def _tell_transcripts(done: Any, *, dry_run: bool) -> None:
 
 
 def index_in_background(memory: Any) -> bool:
-    """Have another process index what waits; tell whether one does."""
+    """Have another process index what waits; return whether one does."""
     from ragmem.daemon import indexer
 
     try:
@@ -258,7 +258,7 @@ def index_in_background(memory: Any) -> bool:
 
 
 def _tell_searchable(report: Any) -> None:
-    """Tell when full text has everything, unless nothing waits for its vectors."""
+    """Report when full text is complete, unless nothing waits for vectors."""
     if report.pending and not report.note:
         waiting = plural(report.pending, "memory waits", "memories wait")
         tell(f"in full text after {report.searchable_seconds:.1f} s; {waiting} for vectors")
@@ -276,7 +276,7 @@ def _tell_indexed(report: Any, *, background: bool) -> None:
 
 
 def _tell_unread(report: Any) -> None:
-    """Tell what was seen and not read, in at most `SHOWN_UNREAD` lines."""
+    """Print what was found but not read, in at most `SHOWN_UNREAD` lines."""
     lines = [
         f"not read: {one.what}, {'more than ' if one.more else ''}{plural(one.files, 'file')},"
         f" {size(one.bytes)}: {one.command}"

@@ -36,7 +36,7 @@ _LOADED = os.stat(ragmem.__file__)
 
 
 def is_outdated() -> bool:
-    """Tell whether the code on the disk is no longer that of this process, after an update."""
+    """Return whether the code on the disk is no longer that of this process, after an update."""
     try:
         code = os.stat(ragmem.__file__)
     except OSError:  # it was removed
@@ -45,7 +45,7 @@ def is_outdated() -> bool:
 
 
 def is_enabled(environ: "Mapping[str, str]" = os.environ) -> bool:
-    """Tell whether a warm process may be asked and started here."""
+    """Return whether a warm process may be asked and started here."""
     return environ.get(SWITCH, "").lower() not in ("off", "0", "no", "false")
 
 
@@ -102,7 +102,7 @@ def failed_starts(data: str) -> int:
 
 
 def is_running(data: str) -> bool:
-    """Tell whether a home has a warm process, even if it only starts or stops."""
+    """Return whether a home has a warm process, even if it only starts or stops."""
     try:
         lock = os.open(f"{runtime_folder(data)}/{LOCK}", os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:
@@ -118,7 +118,7 @@ def is_running(data: str) -> bool:
 
 
 def is_private(folder: str) -> bool:
-    """Tell whether a folder exists and belongs to this user alone."""
+    """Return whether a folder exists and belongs to this user alone."""
     try:
         status = os.lstat(folder)
     except OSError:

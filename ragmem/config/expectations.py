@@ -34,7 +34,7 @@ class Count:
     line: int
 
     def holds(self, number: int) -> bool:
-        """Tell whether a number is in the range."""
+        """Return whether a number is in the range."""
         return self.least <= number and (self.most is None or number <= self.most)
 
     @property

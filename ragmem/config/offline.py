@@ -50,12 +50,12 @@ class _State:
 
 
 def is_requested(variable: str | None) -> bool:
-    """Tell whether a value of RAGMEM_OFFLINE turns offline mode on."""
+    """Return whether a value of RAGMEM_OFFLINE turns offline mode on."""
     return (variable or "").strip().lower() not in OFF
 
 
 def active() -> bool:
-    """Tell whether this process is offline."""
+    """Return whether this process is offline."""
     return _State.on
 
 
@@ -94,7 +94,7 @@ def require_local(hosts: Iterable[str]) -> None:
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether a host is this machine, by its name or address alone, without a lookup."""
+    """Return whether a host is this machine, by its name or address alone, without a lookup."""
     name = host.strip("[]").partition("%")[0].rstrip(".").lower()
     if name == "localhost" or name.endswith(".localhost") or name == "::1":
         return True
@@ -139,7 +139,7 @@ def _watch(event: str, arguments: "tuple[Any, ...]") -> None:
 
 
 def _is_network(family: int) -> bool:
-    """Tell whether sockets of a family may reach another machine."""
+    """Return whether sockets of a family may reach another machine."""
     import socket  # noqa: PLC0415 - takes 5 ms; loaded already when a socket is made
 
     local = {socket.AF_UNIX, getattr(socket, "AF_NETLINK", None), getattr(socket, "AF_ALG", None)}

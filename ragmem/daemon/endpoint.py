@@ -37,7 +37,7 @@ class Endpoint:
         (self._place / RECORD).write_text(f"{line}\n", encoding="ascii")
 
     def is_held(self) -> bool:
-        """Tell whether lock and socket still belong to this process."""
+        """Return whether lock and socket still belong to this process."""
         held = os.fstat(self._lock)
         return (
             inode(self._place / LOCK) == (held.st_dev, held.st_ino)

@@ -64,7 +64,7 @@ def start(memory: "Ragmem") -> bool:
 
 
 def is_running(memory: "Ragmem") -> bool:
-    """Tell whether a process makes the vectors of what waits."""
+    """Return whether a process makes the vectors of what waits."""
     try:
         with _lock(memory):
             return False

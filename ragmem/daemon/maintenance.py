@@ -62,7 +62,7 @@ class Maintenance:
         self._poked.set()
 
     def is_busy(self) -> bool:
-        """Tell whether there is work to do."""
+        """Return whether there is work to do."""
         return self._busy
 
     def stop(self) -> None:
@@ -121,7 +121,7 @@ class Maintenance:
 
 
 def ingest_batch(memory: "Ragmem") -> bool:
-    """Ingest a batch of pending input; tell whether the next batch can go on."""
+    """Ingest a batch of pending input; return whether the next batch can go on."""
     from ragmem.api.home import now
     from ragmem.services.ingestion.inbox import Limits, drain
 

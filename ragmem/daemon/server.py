@@ -127,7 +127,7 @@ class Server:
         return self.ending
 
     def close(self, *, grace: float) -> bool:
-        """Stop listening and wait for the running answers; tell whether all are done."""
+        """Stop listening and wait for the running answers; return whether all are done."""
         self._selector.unregister(self._listening)
         self._listening.close()
         for client in list(self._clients.values()):

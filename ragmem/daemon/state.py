@@ -42,7 +42,7 @@ class Home:
         return self._memory
 
     def is_ready(self) -> bool:
-        """Tell whether loading has finished, successfully or not."""
+        """Return whether loading has finished, successfully or not."""
         return self._ready.is_set()
 
     def load(self) -> None:

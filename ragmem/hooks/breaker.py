@@ -20,7 +20,7 @@ class Breaker:
         self._path = os.path.join(state, NAME)
 
     def is_open(self) -> bool:
-        """Tell whether hooks must not ask now."""
+        """Return whether hooks must not ask now."""
         count, last = self._read()
         # A clock that was set back must not keep the breaker open.
         return count >= MISSES and 0 <= time.time() - last < REST_S

@@ -59,7 +59,7 @@ def _word(said: str) -> str:
 
 
 def is_worth_a_look(path: str) -> bool:
-    """Tell whether a written file may be a finished document or a new reflection.
+    """Return whether a written file may be a finished document or a new reflection.
 
     The process that handles the event reads the settings and decides to which source the file belongs.
     """
@@ -72,7 +72,7 @@ def is_worth_a_look(path: str) -> bool:
 
 
 def _is_finished(path: str) -> bool:
-    """Tell whether a document's frontmatter says that its phase or status is complete."""
+    """Return whether a document's frontmatter says that its phase or status is complete."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     try:
         lines = os.read(descriptor, HEAD).removeprefix(b"\xef\xbb\xbf").splitlines()

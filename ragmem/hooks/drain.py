@@ -18,7 +18,7 @@ LOCK = "hooks.drain"
 
 
 def was_recent(state: str, seconds: float) -> bool:
-    """Tell whether the last drain was requested less than `seconds` ago."""
+    """Return whether the last drain was requested less than `seconds` ago."""
     try:
         return 0 <= time.time() - os.stat(os.path.join(state, LOCK)).st_mtime < seconds
     except OSError:  # no drain was requested yet

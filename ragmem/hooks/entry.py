@@ -275,7 +275,7 @@ def _limit_length(text: str) -> str:
 
 
 def _is_connected(assistant: "Assistant", event: str) -> bool:
-    """Tell whether the settings call the hook of this event themselves, which a plug-in calls as well.
+    """Return whether the settings call the hook of this event themselves, which a plug-in calls as well.
 
     A hook that `connect` wrote for another home counts too: the person chose it.
     """

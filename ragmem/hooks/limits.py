@@ -47,7 +47,7 @@ class Limits:
 
 
 def is_disabled(environ: "Mapping[str, str]") -> bool:
-    """Tell whether the environment turns hooks off."""
+    """Return whether the environment turns hooks off."""
     depth = environ.get(hook_defaults.DEPTH, "")
     return environ.get(hook_defaults.SWITCH, "").strip().lower() in hook_defaults.OFF or depth not in (
         "",
@@ -79,7 +79,7 @@ def read_limits(config: str, environ: "Mapping[str, str]") -> Limits:
 
 
 def _is_on(variable: str, value: "Value | None") -> bool:
-    """Tell whether a variable, or else a value of config.toml, turns something on."""
+    """Return whether a variable, or else a value of config.toml, turns something on."""
     return _switch(_value(variable) if variable else value or False) is True
 
 

@@ -46,7 +46,7 @@ class Log:
             return
 
     def has(self, text: str) -> bool:
-        """Tell whether the log contains a text already."""
+        """Return whether the log contains a text already."""
         try:
             with open(self._path, "rb") as file:
                 return text.encode("utf-8", "replace") in file.read(2 * MOST_BYTES)

@@ -179,7 +179,7 @@ def _command_line(happening: "HookEvent") -> str:
 
 
 def _only_shows(line: str, output: str) -> bool:
-    """Tell whether each program of a command line is one that shows texts, and none says an error itself."""
+    """Return whether all programs of a command line only show texts, and none reports an error."""
     parts = [part.split() for part in line.replace("&", ";").replace("|", ";").split(";") if part.strip()]
     programs = {part[0] for part in parts}
     return (
@@ -224,7 +224,7 @@ def _result(value: "Any") -> tuple[str, bool]:
 
 
 def _names_exit_code(text: str) -> bool:
-    """Tell whether a result says near one of its ends that the command ended with another code than 0."""
+    """Return whether a result says near one of its ends that the command ended with another code than 0."""
     for part in (text[:CODE_REACH].lower(), text[-CODE_REACH:].lower()):
         code = (part.partition("exit code")[2] or part.partition("exited with code")[2]).lstrip(": ")
         digits = code[: len(code) - len(code.lstrip("0123456789"))]

@@ -21,7 +21,7 @@ _MOST_BYTES = 2 * 1024 * 1024
 def call_hook(
     assistant: "Assistant", event: str, environ: "Mapping[str, str]", home: str, cwd: str | None
 ) -> bool:
-    """Tell whether the person's or the project's settings call a hook of ragmem; unreadable ones do not."""
+    """Return whether the person's or the project's settings call a hook of ragmem; unreadable ones do not."""
     # As `connect` ends the command of a hook or its address, within a text of JSON.
     path = f"{HOOK_PATH}/{assistant.name}/{event}"
     calls = [one.encode() for one in (f'hook {event} --for {assistant.name}"', f'{path}"', f"{path}?")]

@@ -67,7 +67,7 @@ def put(data: "str | os.PathLike[str]", event: "Mapping[str, Any]") -> None:
 
 
 def is_empty(data: "str | os.PathLike[str]") -> bool:
-    """Tell whether no event waits. An unreadable folder counts as not empty, so that the drain reports it."""
+    """Return whether no event waits; an unreadable folder is not empty, so that the drain reports it."""
     try:
         return not any(_is_event(name) for name in os.listdir(folder(data)))
     except FileNotFoundError:

@@ -211,7 +211,7 @@ def _parse_line(line: str, number: int) -> "dict[str, Any]":
 
 
 def _is_known(name: str, value: object) -> bool:
-    """Tell whether a field of a line exists and its value has the right form."""
+    """Return whether a field of a line exists and its value has the right form."""
     if name == "tags":
         return isinstance(value, list) and all(isinstance(item, str) for item in value)
     if name == "metadata":

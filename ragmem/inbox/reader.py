@@ -40,7 +40,7 @@ class Write:
 
 
 def is_empty(inbox: str) -> bool:
-    """Tell whether nothing waits; an empty inbox costs a question only this.
+    """Return whether nothing waits; an empty inbox costs a question only this.
 
     A folder that cannot be read is not empty, so that the drain reports it.
     """

@@ -56,7 +56,7 @@ _OF_WALLET = bytes(ord("x") if 3 <= length <= 8 else ord(" ") for length in rang
 
 
 def may_hold_a_secret(text: str) -> bool:
-    """Tell whether a text may hold a secret; False only if `sanitize_text` would not change it."""
+    """Return whether a text may hold a secret; False only if `sanitize_text` would not change it."""
     raw = text.encode("ascii", "replace")
     if b"x" * RUN in raw.translate(_TOKEN):
         return True

@@ -309,7 +309,7 @@ class Maintenance(Protocol):
         """Return the model of most vectors and its number of dimensions; None if there are no vectors."""
 
     def has_vectors_of(self, model: str) -> bool:
-        """Tell whether any vector is of this model. Every query calls this."""
+        """Return whether any vector is of this model. Every query calls this."""
 
     def second_model(self, model: str) -> tuple[int, int]:
         """Return how many vectors this model has, and how many it needs to replace the current one."""

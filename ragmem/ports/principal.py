@@ -27,7 +27,7 @@ class Principal:
     projects: frozenset[str] | None = None
 
     def may(self, role: MemberRole) -> bool:
-        """Tell whether this member has the rights of a role."""
+        """Return whether this member has the rights of a role."""
         return ROLES.index(self.role) >= ROLES.index(role)
 
 

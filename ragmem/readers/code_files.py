@@ -108,7 +108,7 @@ def _add_file(root: Path, path: str, found: CodeFiles) -> None:
 
 
 def _lies_behind_link(root: Path, path: str) -> bool:
-    """Tell whether a folder of the path is a link now, although git tracks it as a folder."""
+    """Return whether a folder of the path is a link now, although git tracks it as a folder."""
     folder = os.path.dirname(path)  # noqa: PTH120 - pathlib is slow for a hundred thousand paths
     while folder:
         if (root / folder).is_symlink():
@@ -162,7 +162,7 @@ def _walk(root: Path, folder: Path, prefix: str, above: Sequence[_IgnoreRules]) 
 
 
 def _leads_to(folder: str, prefix: str) -> bool:
-    """Tell whether a folder is inside the prefix, or above it."""
+    """Return whether a folder is inside the prefix, or above it."""
     return f"{folder}/".startswith(f"{prefix}/" if prefix else "") or f"{prefix}/".startswith(f"{folder}/")
 
 

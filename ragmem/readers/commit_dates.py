@@ -196,7 +196,7 @@ def _entries(told: bytes) -> Iterator[tuple[str, bytes]]:
 
 
 def _has_content(file: Path, blob: bytes) -> bool:
-    """Tell whether a file has the content of a blob, as git hashes it."""
+    """Return whether a file has the content of a blob, as git hashes it."""
     if file.stat().st_size > MOST_BYTES:
         return False
     content = file.read_bytes()

@@ -125,7 +125,7 @@ def base_of(glob: str, spec: SourceSpec, *, home: Path) -> Path | None:
 def is_any_named(
     paths: Iterable[Path], spec: SourceSpec, *, home: Path, repositories: Sequence[Path] = ()
 ) -> bool:
-    """Tell whether a source's globs match one of some paths, without looking for it; exclusions are ignored.
+    """Return whether a source's globs match one of some paths, without a search; exclusions are ignored.
 
     A folder above a path with a `.git` counts as a repository, besides those that are given.
     """
@@ -155,7 +155,7 @@ def _in_repository(glob: str) -> str:
 
 
 def _may_match(folder: str, parts: Sequence[str]) -> bool:
-    """Tell cheaply whether a glob may match anything below a folder; most repositories have nothing."""
+    """Return cheaply whether a glob may match anything below a folder; most repositories have nothing."""
     fixed = [*takewhile(lambda part: not _MAGIC.search(part), parts)]
     folder = "/".join((folder, *fixed))
     rest = parts[len(fixed) :]
@@ -340,7 +340,7 @@ class _Walk:
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:
-    """Tell whether to enter an entry; a link is judged by its target, or on arrival."""
+    """Return whether to enter an entry; a link is judged by its target, or on arrival."""
     try:
         return entry.is_dir() or (entry.is_symlink() and not entry.is_file())
     except OSError:

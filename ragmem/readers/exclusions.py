@@ -27,7 +27,7 @@ class Exclusions:
         self._specs = [(root, _compile(tuple(patterns))) for root, patterns in rooted.items()]
 
     def covers(self, path: Path, *, folder: bool = False) -> bool:
-        """Tell whether a path is excluded; a list does not apply outside of its folder."""
+        """Return whether a path is excluded; a list does not apply outside of its folder."""
         for root, spec in self._specs:
             if path.is_relative_to(root) and path != root:
                 inner = path.relative_to(root).as_posix()

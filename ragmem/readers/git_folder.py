@@ -50,7 +50,7 @@ def checkout_at(folder: Path) -> Checkout | None:
 
 
 def has_commit(folder: Path, commit: str) -> bool | None:
-    """Tell whether a repository has a commit; None where git does not answer in time."""
+    """Return whether a repository has a commit; None where git does not answer in time."""
     answer = output_of(folder, "cat-file", "--batch-check", timeout=TIMEOUT_S, given=f"{commit}\n".encode())
     return answer.split()[1:2] == [b"commit"] if answer else None
 
@@ -89,7 +89,7 @@ def _times(path: Path) -> tuple[int, int]:
 
 
 def _has_commits(common: Path) -> bool:
-    """Tell whether any branch has a commit, by a cheap check."""
+    """Return whether any branch has a commit, by a cheap check."""
     if (common / "packed-refs").exists():
         return True
     try:

@@ -83,7 +83,7 @@ class Outside:
     commits: tuple[str, ...]
 
     def has(self, branch: str, commits: tuple[str, ...] = ()) -> bool:
-        """Tell whether the last of these commits is outside; without one, whether the branch is.
+        """Return whether the last of these commits is outside; without one, whether the branch is.
 
         A branch that no longer exists is not, nor is a commit that is unknown.
         """

@@ -166,7 +166,7 @@ def _without_code(paragraph: str) -> str:
 
 
 def _only_imports(text: str) -> bool:
-    """Tell whether a text says nothing but what it imports, below headings or in a list."""
+    """Return whether a text says nothing but what it imports, below headings or in a list."""
     body = _without_comments(split(text).body)
     rest = _HEADING.sub("", _IMPORT.sub("", body))
     return not re.sub(r"[\s*+-]", "", rest) and bool(imports_of(body))

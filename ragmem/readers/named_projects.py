@@ -128,7 +128,7 @@ class NamedProjects:
         return self._find_by_folder_name(path, spec) or UNASSIGNED
 
     def _binds(self, one: Statement) -> bool:
-        """Tell whether a statement assigns the text to a project; the home is not the folder of one."""
+        """Return whether a statement assigns the text to a project; the home is not the folder of one."""
         return one.binds and self._absolute(one.value) != str(self._home)
 
     def _resolve(self, value: str) -> str:

@@ -235,7 +235,7 @@ class ProjectFinder:
         return _stored_identity(place, Path(place.path), stamp=stamp, is_due=stamp != place.stamp)
 
     def _is_unchanged(self, place: Place, root: Path, checkout: Checkout | None) -> bool:
-        """Tell whether the repository at a known place is still the stored one, as far as can be known."""
+        """Return whether the repository at a known place is still the stored one, as far as can be known."""
         if checkout is None or place.stamp == checkout.stamp:
             return True
         if place.root_commit:

@@ -129,7 +129,7 @@ class Mcp:
             await JSONResponse(refusal, status_code=503)(scope, receive, send)
 
     def _is_own_session(self, scope: Scope) -> bool:
-        """Tell whether the session of a request, if it has one, was begun by the same member."""
+        """Return whether the session of a request, if it has one, was begun by the same member."""
         for name, value in scope["headers"]:
             if name == _SESSION_HEADER:
                 session = value.decode("latin-1")

@@ -162,7 +162,7 @@ _CHOSEN = "MALLOC_ARENA_MAX"
 
 
 def bound_heap() -> bool:
-    """Limit the arenas of the C library, before any thread is started; tell whether that was possible.
+    """Limit the arenas of the C library, before any thread is started; return whether that was possible.
 
     Only glibc has such a limit, and the user's own choice in the environment stays.
     """

@@ -76,7 +76,7 @@ def _form(environ: Mapping[str, str]) -> dict[str, str | list[str]]:
 
 
 def _is_finished(status: Mapping[str, Any]) -> bool:
-    """Tell whether a task is done; raises BackendError if it failed."""
+    """Return whether a task is done; raises BackendError if it failed."""
     word = str(status.get("task_status") or status.get("status") or "").lower()
     if word in _FAILED:
         said = " ".join(str(status.get("error_message") or status.get("error") or word).split())

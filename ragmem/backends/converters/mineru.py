@@ -51,7 +51,7 @@ def convert(server: Server, path: Path, limits: Limits, environ: Mapping[str, st
 
 
 def _is_finished(status: Mapping[str, Any]) -> bool:
-    """Tell whether a task is done; raises BackendError if it failed."""
+    """Return whether a task is done; raises BackendError if it failed."""
     word = str(status.get("status") or "").lower()
     if word == "failed":
         said = " ".join(str(status.get("error") or status.get("message") or word).split())

@@ -383,7 +383,7 @@ class LightRAGStore:
         return self._read(None, second_model.model_of_most)
 
     def has_vectors_of(self, model: str) -> bool:
-        """Tell whether any vector is of this model."""
+        """Return whether any vector is of this model."""
         return self._read(False, second_model.has_vectors_of, model)
 
     def second_model(self, model: str) -> tuple[int, int]:

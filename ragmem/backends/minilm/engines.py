@@ -37,7 +37,7 @@ class Engine(Protocol):
 
 
 def has_fast_int8(*, machine: str, cpu_info: str) -> bool:
-    """Tell whether int8 arithmetic is fast and exact, from the machine type and /proc/cpuinfo."""
+    """Return whether int8 arithmetic is fast and exact, from the machine type and /proc/cpuinfo."""
     if machine.lower() in {"arm64", "aarch64"}:
         return True
     return any(INT8_FLAGS & set(line.split()) for line in cpu_info.splitlines() if line.startswith("flags"))

@@ -154,7 +154,7 @@ def keep_file_limit() -> Iterator[None]:
 
 
 def on_processor(mx: Any) -> bool:
-    """Tell whether MLX computes on the processor, because it has no supported graphics chip."""
+    """Return whether MLX computes on the processor, because it has no supported graphics chip."""
     return bool(mx.default_device() == mx.Device(mx.cpu))
 
 
@@ -312,7 +312,7 @@ def _free_idle(reference: "ref[Resident[Any]]") -> None:
 
 
 def is_full(error: Exception) -> bool:
-    """Tell whether an error of MLX means that the memory is full."""
+    """Return whether an error of MLX means that the memory is full."""
     return isinstance(error, MemoryError) or (
         isinstance(error, RuntimeError) and bool(_FULL.search(str(error)))
     )

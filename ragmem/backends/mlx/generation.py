@@ -147,7 +147,7 @@ def answer_one(
 
 
 def can_batch(caches: Sequence[list[Any]]) -> bool:
-    """Tell whether mlx-lm can put these caches side by side."""
+    """Return whether mlx-lm can put these caches side by side."""
     return all(hasattr(part, "merge") for cache in caches for part in cache)
 
 

@@ -307,7 +307,7 @@ class Explorer(Shell):
             self.notify(f"copied {text}", timeout=2)
 
     def edit(self, path: str) -> None:
-        """Open a file in the person's editor; tell if there is none."""
+        """Open a file in the person's editor; return if there is none."""
         # Blank values count as unset: else the memory's file itself would be run.
         named = (os.environ.get(name, "").strip() for name in ("VISUAL", "EDITOR"))
         editor = next(filter(None, named), "")

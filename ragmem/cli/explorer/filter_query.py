@@ -51,7 +51,7 @@ def filter_values(query: FilterQuery, key: str, known: Iterable[str]) -> tuple[s
 
 
 def has_words(query: FilterQuery, cells: Iterable[str]) -> bool:
-    """Tell whether one of the cells contains each word, in any case."""
+    """Return whether one of the cells contains each word, in any case."""
     text = "\n".join(cells).lower()
     return all(word in text for word in query.text.lower().split())
 

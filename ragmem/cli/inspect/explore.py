@@ -65,7 +65,7 @@ def run_explorer(theme: ThemeName = ThemeName.AUTO) -> int:
 
 
 def can_explore() -> bool:
-    """Tell whether there is a terminal and Textual; print a hint if only Textual is missing."""
+    """Return whether there is a terminal and Textual; print a hint if only Textual is missing."""
     if not _on_terminal() or os.environ.get("CI"):
         return False
     if _has_textual():

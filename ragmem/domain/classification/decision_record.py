@@ -314,7 +314,7 @@ MIN_TITLE_WORDS = 3
 
 
 def is_obsolete(memory: Memory) -> bool:
-    """Tell whether a memory says at its beginning, in its status or its title that it is over."""
+    """Return whether a memory says at its beginning, in its status or its title that it is over."""
     return (
         _NO_LONGER.search(memory.text[:HEAD]) is not None
         or _NO_LONGER.match(f"status: {memory.metadata.get('status', '')}") is not None
@@ -325,25 +325,25 @@ def is_obsolete(memory: Memory) -> bool:
 
 
 def is_undecided(memory: Memory) -> bool:
-    """Tell whether a document only proposes, no longer holds as it was written, or is a template."""
+    """Return whether a document only proposes, no longer holds as it was written, or is a template."""
     undecided = _UNDECIDED.search(memory.text) or _ENDED_STATUS.search(memory.text)
     return undecided is not None or _NO_RECORD.search(memory.uri) is not None
 
 
 def is_record(memory: Memory) -> bool:
-    """Tell whether a memory is a decision record: in a folder of such, with a decision or a status."""
+    """Return whether a memory is a decision record: in a folder of such, with a decision or a status."""
     return lies_among_records(memory) and (
         _DECISION_HEADING.search(memory.text) is not None or _ACCEPTED.match(status_of(memory)) is not None
     )
 
 
 def lies_among_records(memory: Memory) -> bool:
-    """Tell whether the path or the title of a memory is that of a record, or of a file beside records."""
+    """Return whether the path or the title of a memory is that of a record, or of a file beside records."""
     return _RECORD.search(memory.uri) is not None or _RECORD_TITLE.match(memory.title) is not None
 
 
 def is_in_force(memory: Memory) -> bool:
-    """Tell whether the status of a record says that its decision was accepted and still holds."""
+    """Return whether the status of a record says that its decision was accepted and still holds."""
     return (
         _ACCEPTED.match(status_of(memory)) is not None
         and not _QUALIFIED.search(status_of(memory))
@@ -409,13 +409,13 @@ def _removal(memory: Memory) -> re.Match[str] | None:
 
 
 def may_be_told(memory: Memory, title: str) -> bool:
-    """Tell whether a record was accepted or has no status, and is no template of records."""
+    """Return whether a record was accepted or has no status, and is no template of records."""
     beside = "?" in title or _ABOUT_RECORDS.search(title) or _NO_RECORD.search(memory.uri)
     return not beside and (is_in_force(memory) or not status_of(memory))
 
 
 def states_decision(title: str) -> bool:
-    """Tell whether a title says what was decided, and not only what about."""
+    """Return whether a title says what was decided, and not only what about."""
     if _ONCE.match(_OWN_NUMBER.sub("", title)) or _SUBJECT.search(title):
         return False
     return len(WORD.findall(title)) >= MIN_TITLE_WORDS and _STATES.search(title) is not None
@@ -468,7 +468,7 @@ def _statements_of_decision(text: str) -> Iterator[tuple[Block, int, int]]:
 
 
 def _stands_alone(sentence: str) -> bool:
-    """Tell whether a sentence of a decision can stand alone; there "we are going to" is no plan."""
+    """Return whether a sentence of a decision can stand alone; there "we are going to" is no plan."""
     return stands_alone(_GOING_TO.sub("we will", sentence), longest=MOST_OF_RECORD)
 
 
@@ -487,7 +487,7 @@ def _wordings(sentence: str) -> Iterator[str]:
 
 
 def _is_beside(sentence: str) -> bool:
-    """Tell whether a sentence explains, announces, or describes what came before or is still needed."""
+    """Return whether a sentence explains, announces, or describes what came before or is still needed."""
     return any(
         (
             ASIDE.match(sentence),
@@ -501,6 +501,6 @@ def _is_beside(sentence: str) -> bool:
 
 
 def _defines(sentence: str, title: str) -> bool:
-    """Tell whether a sentence only says what the subject of a title is."""
+    """Return whether a sentence only says what the subject of a title is."""
     found = _DEFINES.match(sentence)
     return found is not None and set(words_of(found["subject"])) <= set(words_of(title))

@@ -164,7 +164,7 @@ def classify_voice(sentence: str, *, listed: bool = False) -> Voice:
 
 
 def _is_tally(rest: str) -> bool:
-    """Tell whether a sentence only counts: three or more fragments between commas, most with a number."""
+    """Return whether a sentence only counts: three or more fragments between commas, most with a number."""
     scraps = rest.split(",")
     if len(scraps) < SCRAPS or max(len(scrap.split()) for scrap in scraps) > SCRAP_WORDS:
         return False
@@ -173,7 +173,7 @@ def _is_tally(rest: str) -> bool:
 
 
 def _is_narration(rest: str, *, opened: bool, turned: bool, listed: bool) -> bool:
-    """Tell whether the words after the opening only narrate the work."""
+    """Return whether the words after the opening only narrate the work."""
     if rest.rstrip("*_ )\"'").endswith("?") or _CHATTER.match(rest) or _PROMPTS.match(rest):
         return True
     words = len(rest.split())

@@ -42,7 +42,7 @@ _WORD = lazy(r"[^\W\d_]+(?:['’][^\W\d_]+)?|\d+")  # noqa: RUF001
 
 
 def is_greeting(text: str) -> bool:
-    """Tell whether the whole text is a greeting, a thank-you, a farewell or an acknowledgement.
+    """Return whether the whole text is a greeting, a thank-you, a farewell or an acknowledgement.
 
     It is when it has at most 200 characters, at least one word that opens such a text ("hello", "thanks",
     "ok"), and otherwise only such words and the small words between them. A text that greets and then says
@@ -56,7 +56,7 @@ def is_greeting(text: str) -> bool:
 
 
 def is_order(text: str) -> bool:
-    """Tell whether the whole text is an order without a subject: "continue", "ship it", "yes, do both", "1".
+    """Return whether the whole text is a bare order: "continue", "ship it", "yes, do both", "1".
 
     It has at most 60 characters and only words of such orders and numbers, or a button of a program wrote it.
     """

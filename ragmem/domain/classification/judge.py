@@ -289,7 +289,7 @@ def _mean(given: Sequence[Mapping[str, float]]) -> dict[str, float]:
 
 
 def _is_english(text: str, words: frozenset[str]) -> bool:
-    """Tell whether a text is not foreign, and has no words or some of the common English words."""
+    """Return whether a text is not foreign, and has no words or some of the common English words."""
     said = words_of(text)
     if len(said) < MIN_WORDS:
         # Single letters are variables, and short words of several languages.
@@ -301,7 +301,7 @@ def _is_english(text: str, words: frozenset[str]) -> bool:
 
 
 def is_foreign_prose(text: str, words: frozenset[str] | None = None) -> bool:
-    """Tell whether the prose of a text is of another language, by its script, its words or its accents.
+    """Return whether the prose of a text is of another language, by its script, its words or its accents.
 
     `words` are common in English, those of the shipped weights unless given. False where nothing tells it.
     """

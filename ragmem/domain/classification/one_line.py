@@ -210,7 +210,7 @@ def _described(memory: Memory, redactor: Redactor) -> str:
 
 
 def _says_more(line: str, *, told: bool) -> bool:
-    """Tell whether a description states something, and neither names its subject alone nor tells a story."""
+    """Return whether a description makes a statement, and does not only name its subject or tell a story."""
     if _POINTER.match(line):
         return False
     head, *parts = _PARTS.split(line)
@@ -305,7 +305,7 @@ def _sentences(
 
 
 def _is_told(text: str, sentence: str, block: Block, *, first: bool) -> bool:
-    """Tell whether a statement of a block says by itself something that lasts."""
+    """Return whether a statement of a block says by itself something that lasts."""
     listed = block.form is BlockType.ITEM
     return (
         has_length(text)

@@ -132,7 +132,7 @@ CASUAL = frozenset({"transcripts"})
 def is_protected(
     text: str, *, title: str = "", metadata: Mapping[str, str] | None = None, source: str = ""
 ) -> bool:
-    """Tell whether a text holds an explicit decision or a user's standing instruction.
+    """Return whether a text holds an explicit decision or a user's standing instruction.
 
     Such a memory is never aged away. Metadata counts too: a `type` such as feedback, user or decision, a
     `status` such as accepted, or `protected: true`; `protected: false` says no, whatever the text. A long
@@ -186,7 +186,7 @@ def _needed(read: str) -> int:
 
 
 def is_decision(sentence: str) -> bool:
-    """Tell whether a sentence says that something was decided, or what is wanted for good."""
+    """Return whether a sentence says that something was decided, or what is wanted for good."""
     low = sentence.lower()
     strong = [reason for hints in (_RECORD, _WILL) for reason in hints.find(low)]
     # The number and the status of a record say nothing alone: a sentence may be about it.
@@ -196,7 +196,7 @@ def is_decision(sentence: str) -> bool:
 
 
 def says_decided(sentence: str) -> bool:
-    """Tell whether a sentence says in words of deciding, agreeing or choosing that this was done."""
+    """Return whether a sentence says in words of deciding, agreeing or choosing that this was done."""
     return any(map(_DECIDED.search, protection_reasons(sentence)))
 
 

@@ -71,7 +71,7 @@ def rule_words(text: str, *, strong: bool = False) -> tuple[str, ...]:
 
 
 def names_a_rule(word: str) -> bool:
-    """Tell whether a word of metadata is the name of a decision or a rule, such as "Entscheidung"."""
+    """Return whether a word of metadata is the name of a decision or a rule, such as "Entscheidung"."""
     return _fold(word) in _load().names
 
 

@@ -120,13 +120,13 @@ def classify_by_judge(text: str, verdict: Verdict, *, protected: bool = False, s
 
 
 def is_noise(text: str, *, source: str = "") -> bool:
-    """Tell whether the judge is certain that a text is worthless, and that it protects nothing."""
+    """Return whether the judge is certain that a text is worthless, and that it protects nothing."""
     verdict = judge(text, source=source)
     return source not in KEPT_SOURCES and not reason_to_keep(verdict)
 
 
 def is_perhaps_noise(text: str, *, source: str = "") -> bool:
-    """Tell whether the judge tends to call a text worthless, and only its doubt keeps the text."""
+    """Return whether the judge tends to call a text worthless, and only its doubt keeps the text."""
     verdict = judge(text, source=source)
     doubtful = 0.5 < verdict.discard <= CERTAIN and not (verdict.is_foreign or _reason_besides_doubt(verdict))
     return doubtful and source not in KEPT_SOURCES

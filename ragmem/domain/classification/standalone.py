@@ -210,7 +210,7 @@ ASIDE = re.compile(
 
 
 def stands_alone(sentence: str, *, longest: int = LONGEST) -> bool:
-    """Tell whether a sentence is complete, stands alone and states something lasting."""
+    """Return whether a sentence is complete, stands alone and states something lasting."""
     if not has_length(sentence, longest=longest) or "?" in sentence or sentence.endswith((":", ";", ",")):
         return False
     if _POINTS_BACK.match(sentence) or _PLACEHOLDER.search(sentence) or _PASSING.search(sentence):
@@ -231,17 +231,17 @@ def stands_alone(sentence: str, *, longest: int = LONGEST) -> bool:
 
 
 def has_length(sentence: str, *, longest: int = LONGEST) -> bool:
-    """Tell whether a sentence is long enough to say something, and short enough for a line."""
+    """Return whether a sentence is long enough to say something, and short enough for a line."""
     return (MIN_UNSPACED if is_unspaced(sentence) else MIN_CHARS) <= len(sentence) <= longest
 
 
 def is_unspaced(sentence: str) -> bool:
-    """Tell whether a sentence is Chinese or Japanese, by a third of its characters."""
+    """Return whether a sentence is Chinese or Japanese, by a third of its characters."""
     return not sentence.isascii() and 3 * len(_UNSPACED.findall(sentence)) >= len(sentence)
 
 
 def _is_balanced(sentence: str) -> bool:
-    """Tell whether each quotation, code and bracket of a sentence is closed."""
+    """Return whether each quotation, code and bracket of a sentence is closed."""
     pairs = (("(", ")"), ("[", "]"), ("\u201c", "\u201d"))
     return all(sentence.count(mark) % 2 == 0 for mark in '"`') and all(
         sentence.count(one) == sentence.count(other) for one, other in pairs
@@ -249,7 +249,7 @@ def _is_balanced(sentence: str) -> bool:
 
 
 def _is_prose(sentence: str) -> bool:
-    """Tell whether a sentence is prose, not a row of data, code or a path."""
+    """Return whether a sentence is prose, not a row of data, code or a path."""
     if is_unspaced(sentence):
         return not _UNSPACED_ASIDE.match(sentence)
     words = sentence.split()
@@ -261,7 +261,7 @@ def _is_prose(sentence: str) -> bool:
 
 
 def is_order(text: str) -> bool:
-    """Tell whether a sentence of a text says what must be done or never may be, or what was decided."""
+    """Return whether a sentence of a text says what must be done or never may be, or what was decided."""
     said = _BRACKETS.sub("", text)
     return (
         any(_ORDER.match(said, start) for _, start, _ in units(said))
@@ -271,7 +271,7 @@ def is_order(text: str) -> bool:
 
 
 def has_verb(sentence: str) -> bool:
-    """Tell whether a sentence has an order or a finite verb, outside of asides, quotations and code."""
+    """Return whether a sentence has an order or a finite verb, outside of asides, quotations and code."""
     return _ACTS.search(_WITHIN.sub("", sentence)) is not None
 
 
@@ -296,12 +296,12 @@ def plain(text: str, redactor: Redactor) -> str:
 
 
 def leans_back(sentence: str) -> bool:
-    """Tell whether a sentence has a word for what the one before may have named."""
+    """Return whether a sentence has a word for what the one before may have named."""
     return _LEANS.match(sentence) is not None
 
 
 def is_passing(text: str) -> bool:
-    """Tell whether a text is about the past or the moment."""
+    """Return whether a text is about the past or the moment."""
     return _PASSING.search(text) is not None
 
 

@@ -139,11 +139,11 @@ class ErrorLine:
         return self._weight_in(words) / (self.weight or 1.0)
 
     def is_quoted(self, text: str) -> bool:
-        """Tell whether a text has its words in their order, with nothing between them."""
+        """Return whether a text has its words in their order, with nothing between them."""
         return phrase_of(self.search) in phrase_of(text)
 
     def is_in(self, words: frozenset[str], *, least: float) -> bool:
-        """Tell whether a set of `text_words` has its rare names, its message, and this share of it."""
+        """Return whether a set of `text_words` has its rare names, its message, and this share of it."""
         if not self.rare <= words or self.share_in(words) < least:
             return False
         message = self.weight - RARE * len(self.rare)

@@ -310,7 +310,7 @@ class _Linker:
         return None if is_rival or _is_common(name) else found
 
     def _is_external(self, path: str, owner: str, receiver: str, declared: str) -> bool:
-        """Tell whether the declared class of a receiver is external."""
+        """Return whether the declared class of a receiver is external."""
         first, _, rest = receiver.partition(".")
         if declared:
             return not declared.endswith("()") and not rest

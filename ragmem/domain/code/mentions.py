@@ -107,7 +107,7 @@ def line_mentions(line: str, number: int) -> Iterator[Mention]:
 
 @lru_cache(maxsize=8192)
 def is_distinctive(name: str) -> bool:
-    """Tell whether the form of a name shows that it is code: `parse_config`, `parseConfig`, `HTTPServer`.
+    """Return whether the form of a name shows that it is code: `parse_config`, `parseConfig`, `HTTPServer`.
 
     Known names such as `GitHub` have this form, but are words.
     """

@@ -101,7 +101,7 @@ def _add(
 
 
 def needs_context(mention: Mention, candidates: Sequence[ProjectSymbol]) -> bool:
-    """Tell whether nearby lines must disambiguate the mention."""
+    """Return whether nearby lines must disambiguate the mention."""
     several = len({one.qualified for one in candidates}) > 1
     return several or (mention.is_word and any(one.is_method for one in candidates))
 

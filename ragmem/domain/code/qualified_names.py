@@ -12,7 +12,7 @@ def parts_of(name: str) -> list[str]:
 
 
 def is_within(name: str, outer: str) -> bool:
-    """Tell whether a qualified name is within another at any depth, but not equal to it."""
+    """Return whether a qualified name is within another at any depth, but not equal to it."""
     return name.startswith(outer) and SEPARATOR.match(name, len(outer)) is not None
 
 
@@ -23,7 +23,7 @@ def inside(name: str, outer: str) -> str:
 
 
 def is_constructor(name: str, owner: str) -> bool:
-    """Tell whether a qualified name is that of a class's constructor; calls of it name the class.
+    """Return whether a qualified name is that of a class's constructor; calls of it name the class.
 
     Not so in Python, where both have edges of their own.
     """
@@ -36,5 +36,5 @@ def is_constructor(name: str, owner: str) -> bool:
 
 
 def ends_with(name: str, end: list[str]) -> bool:
-    """Tell whether a qualified name ends with these parts (at least one)."""
+    """Return whether a qualified name ends with these parts (at least one)."""
     return name.endswith(end[-1]) and end[0] in name and parts_of(name)[-len(end) :] == end

@@ -130,7 +130,7 @@ class Names:
         return frozenset(found)
 
     def is_class(self, name: str) -> bool:
-        """Tell whether a symbol has members."""
+        """Return whether a symbol has members."""
         return self.kinds.get(name) in _CLASSES
 
     def join(self, owner: str, name: str) -> str:

@@ -112,7 +112,7 @@ def _expansion(acronym: str, words: list[str], *, from_end: bool) -> str:
 
 
 def _is_numeronym(short: str, long: str) -> bool:
-    """Tell whether one name is a numeronym of the other, as k8s of Kubernetes."""
+    """Return whether one name is a numeronym of the other, as k8s of Kubernetes."""
     return (
         len(short) > 2
         and short[1:-1].isdigit()
@@ -128,7 +128,7 @@ def _parts(word: str) -> list[str]:
 
 
 def _fits(letters: str, words: list[str]) -> bool:
-    """Tell whether the letters are the initials of the words in order; small words may be skipped."""
+    """Return whether the letters are the initials of the words in order; small words may be skipped."""
     if not words:
         return not letters
     initial, rest = words[0][0].lower(), words[1:]

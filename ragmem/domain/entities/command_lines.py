@@ -28,7 +28,7 @@ def _blank(message: re.Match[str]) -> str:
 
 
 def is_comment(line: str) -> bool:
-    """Tell whether a line of code is a shell comment."""
+    """Return whether a line of code is a shell comment."""
     return line.startswith("#")
 
 

@@ -263,7 +263,7 @@ class _MentionScanner:
             self.mentions.append(Mention(at, at + len(shape.text), *shape.alone))
 
     def is_inside(self, start: int) -> bool:
-        """Tell whether a capital means a name here, which it does not after a capitalized common word."""
+        """Return whether a capital means a name here, which it does not after a capitalized common word."""
         return start != self.common_end + 1 and is_inside(self.text, start)
 
     def numbered_name(self, start: int, word: str) -> Mention | None:

@@ -112,7 +112,7 @@ def extract(chunk: Chunk, *, max_entities: int | None = None, max_relations: int
 
 
 def _is_plain(mention: Mention, plain: AbstractSet[str], *, german: bool) -> bool:
-    """Tell whether a capital proves nothing: the text also writes the word without, or is in German."""
+    """Return whether a capital proves nothing: the text also writes the word without, or is in German."""
     if mention.weight > NAME_WEIGHT:
         return False
     if german:
@@ -121,7 +121,7 @@ def _is_plain(mention: Mention, plain: AbstractSet[str], *, german: bool) -> boo
 
 
 def _is_german(text: str) -> bool:
-    """Tell whether a text is in German, where each noun has a capital."""
+    """Return whether a text is in German, where each noun has a capital."""
     if " und " not in text and " der " not in text and " die " not in text and " ist " not in text:
         return False
     words = _FUNCTION_WORD.findall(text)

@@ -62,7 +62,7 @@ class Answer:
 
     @property
     def is_valid(self) -> bool:
-        """Tell whether the answer is usable."""
+        """Return whether the answer is usable."""
         return not self.problem
 
 
@@ -108,7 +108,7 @@ def _rows(found: LooseJson) -> Iterator[dict[str, object]]:
 
 
 def _has_no_entities(found: LooseJson) -> bool:
-    """Tell whether the answer is complete and its list of entities is empty."""
+    """Return whether the answer is complete and its list of entities is empty."""
     return found.whole and any(
         isinstance(value, dict) and value.get("entities") == [] and not value.get("relationships")
         for value in found.values
@@ -167,7 +167,7 @@ def _end(value: object, entities: dict[str, Entity], names: dict[str, str]) -> s
 
 
 def _nameable(name: str, kind: str) -> bool:
-    """Tell whether a name is worth indexing; a capitalized common word may be one (Go, Make)."""
+    """Return whether a name is worth indexing; a capitalized common word may be one (Go, Make)."""
     return (
         MIN_NAME_CHARS <= len(name) <= MAX_NAME_CHARS
         and name not in COMMON_WORDS

@@ -103,7 +103,7 @@ def prompt_again(chunk: Chunk, problem: str) -> str:
 
 
 def is_worth_extraction(chunk: Chunk) -> bool:
-    """Tell whether a chunk is long enough to contain related names."""
+    """Return whether a chunk is long enough to contain related names."""
     return len(chunk.text.strip()) >= MIN_CHARS
 
 

@@ -53,7 +53,7 @@ def _words() -> frozenset[str]:
 
 @lru_cache(maxsize=32768)
 def is_ordinary(word: str) -> bool:
-    """Tell whether a lower-case word is of English, or derived from or composed of such words."""
+    """Return whether a lower-case word is of English, or derived from or composed of such words."""
     words = _words()
     if len(word) < MIN_PART or word in words or _SUFFIX.search(word):
         return True
@@ -71,7 +71,7 @@ def is_ordinary(word: str) -> bool:
 
 
 def _is_derived(word: str, words: AbstractSet[str]) -> bool:
-    """Tell whether a word without one of the endings is a word: maps, caching, flagged, queries."""
+    """Return whether a word without one of the endings is a word: maps, caching, flagged, queries."""
     for ending in _ENDINGS:
         base = word.removesuffix(ending)
         if base != word and len(base) >= MIN_PART:

@@ -294,7 +294,7 @@ def _name(run: re.Match[str]) -> _Name | None:
 
 
 def _is_person(text: str, name: _Name, form: BlockType, *, listed: bool) -> bool:
-    """Tell whether a name is a person's.
+    """Return whether a name is a person's.
 
     A given name proves a full name. Without one, or where it is a word or product as well, something that
     only people do or are must stand beside it; `listed` means that it does.
@@ -316,20 +316,20 @@ def _is_person(text: str, name: _Name, form: BlockType, *, listed: bool) -> bool
 
 
 def _is_cued(text: str, name: _Name) -> bool:
-    """Tell whether a name has a cue of a person beside it: an action or role of people."""
+    """Return whether a name has a cue of a person beside it: an action or role of people."""
     if _AFTER.match(text, name.end) or (name.known and _AFTER_GERMAN.match(text, name.end)):
         return True
     return _BEFORE.search(text[max(0, name.start - _REACH) : name.start]) is not None
 
 
 def _is_robot(text: str, name: _Name) -> bool:
-    """Tell whether the mail address behind a name is a program's; a person may hide theirs at GitHub."""
+    """Return whether the mail address behind a name is a program's; a person may hide theirs at GitHub."""
     mail = _MAIL.match(text, name.end)
     return mail is not None and bool(_ROBOT.search(mail["box"])) and "users.noreply" not in mail["host"]
 
 
 def _opens(words: Sequence[str]) -> bool:
-    """Tell whether the first of several words only begins the sentence."""
+    """Return whether the first of several words only begins the sentence."""
     first = words[0].lower()
     if len(words) == 1 or (first in AMBIGUOUS_GIVEN_NAMES and words[1].lower() not in GIVEN_NAMES):
         return False
@@ -345,7 +345,7 @@ def _may_be_given(word: str) -> bool:
 
 
 def _may_name(run: str, *, mailed: bool) -> bool:
-    """Tell whether a run may have a name, in lower case: quick, because most are headings and terms."""
+    """Return whether a run may have a name, in lower case: quick, because most are headings and terms."""
     if " " not in run:
         return _may_be_given(run)
     words = run.split(" ")
@@ -384,7 +384,7 @@ def _cut(words: Sequence[str]) -> list[str]:
 
 
 def _is_other(words: Sequence[str]) -> bool:
-    """Tell whether words are surely not a person: a known name, a common noun, an acronym, camel case."""
+    """Return whether words are surely not a person: a known name, a common noun, an acronym, camel case."""
     first = words[0].lower()
     if len(words) > 1 and (words[-1].lower() in _NEVER_LAST or " ".join(words).lower() in KNOWN_NAMES):
         return True
@@ -431,7 +431,7 @@ def _organizations(text: str) -> Iterator[Named]:
 
 
 def _may_employ(name: str) -> bool:
-    """Tell whether a name may be an organisation's: no word, person, known product or emphasis."""
+    """Return whether a name may be an organisation's: no word, person, known product or emphasis."""
     first = name.split(" ", 1)[0].lower()
     if name.lower() in KNOWN_NAMES or first in COMMON_WORDS or first in GIVEN_NAMES:
         return False

@@ -60,7 +60,7 @@ class Word:
 
 
 def is_inside(text: str, start: int) -> bool:
-    """Tell whether a word is in the middle of a sentence, where a capital indicates a name."""
+    """Return whether a word is in the middle of a sentence, where a capital indicates a name."""
     before = text[max(0, start - 12) : start].rstrip(" *_\"'(")
     return bool(before) and (before[-1].isalnum() or before[-1] in _INSIDE_MARKS)
 
@@ -121,20 +121,20 @@ def _trim(run: Sequence[Word]) -> Sequence[Word]:
 
 
 def _describes(word: Word, following: Word) -> bool:
-    """Tell whether a word that may begin a sentence only describes the next name or acronym."""
+    """Return whether a word that may begin a sentence only describes the next name or acronym."""
     return not word.inside and (
         following.alone is not None or (following.text.isupper() and following.text.isalpha())
     )
 
 
 def _is_generic(noun: str, before: Sequence[Word]) -> bool:
-    """Tell whether a noun is not part of the name before it; a product may have an SDK, a language not."""
+    """Return whether a noun is not part of the name before it; a product may have an SDK, a language not."""
     known = [word.alone[1] for word in before if word.alone is not None]
     return bool(known) and (noun in GENERIC_NOUNS or (noun in MADE_IN and known == ["language"]))
 
 
 def _is_name(text: str, words: Sequence[Word], form: BlockType) -> bool:
-    """Tell whether a run of capitalised words is surely a name.
+    """Return whether a run of capitalised words is surely a name.
 
     A single word is a name if it is inside a sentence, or is an acronym before lower-case words, and is
     neither common nor emphasized. Several words are if they are inside a sentence, are the subject of one,
@@ -167,7 +167,7 @@ def _is_name(text: str, words: Sequence[Word], form: BlockType) -> bool:
 
 
 def _is_unknown_subject(text: str, word: Word) -> bool:
-    """Tell whether a word that begins an English sentence is no word of English and does something."""
+    """Return whether a word that begins an English sentence is no word of English and does something."""
     return (
         _ACTS.match(text, word.end) is not None
         and _ENGLISH.search(text, word.end) is not None
@@ -177,7 +177,7 @@ def _is_unknown_subject(text: str, word: Word) -> bool:
 
 @lru_cache(maxsize=64)
 def _is_title(text: str) -> bool:
-    """Tell whether most words of a statement are capitalized, so that a capital means nothing."""
+    """Return whether most words of a statement are capitalized, so that a capital means nothing."""
     words = [word for word in text.split() if word[0].isalpha()]
     capitals = sum(word[0].isupper() for word in words)
     return len(words) > 1 and capitals >= _TITLE_SHARE * len(words)

@@ -175,7 +175,7 @@ def plain_path(name: str) -> str:
 
 
 def _is_absolute(name: str) -> bool:
-    """Tell whether a path is absolute, so that no longer path is the same file.
+    """Return whether a path is absolute, so that no longer path is the same file.
 
     `.claude/settings.json` is a project's, `~/.claude/settings.json` is its user's.
     """
@@ -252,7 +252,7 @@ def rule_of(name: str, head: str) -> str:
 
 
 def compatible(names: Iterable[Name]) -> bool:
-    """Tell whether all these names may be one thing: all have the same type family, or none."""
+    """Return whether all these names may be one thing: all have the same type family, or none."""
     return len({name.family for name in names} - {WEAK, CODE}) <= 1
 
 

@@ -150,7 +150,7 @@ def _parts(text: str, block: Block) -> Iterator[tuple[int, int, bool]]:
 
 
 def _is_command(line: str) -> bool:
-    """Tell whether a paragraph is a single command line: a known program, a flag or a task with a colon."""
+    """Return whether a paragraph is a single command line: a known program, a flag or a task with a colon."""
     return bool(_COMMAND_LINE.match(line)) and (
         line.split(" ", 1)[0] in COMMANDS or ":" in line or " -" in line
     )

@@ -46,7 +46,7 @@ _QUOTED = re.compile(r"```.*?```|`[^`\n]*`|\"[^\"\n]*\"", re.DOTALL)
 
 
 def tells_lesson(text: str, *, by_hint: bool = False) -> bool:
-    """Tell whether a text states a pitfall, a rule, a decision or a cause; quotations do not count.
+    """Return whether a text states a pitfall, a rule, a decision or a cause; quotations do not count.
 
     With `by_hint` a word that reports of work have as well is enough.
     """
@@ -55,15 +55,15 @@ def tells_lesson(text: str, *, by_hint: bool = False) -> bool:
 
 
 def tells_fix(text: str) -> bool:
-    """Tell whether a text says how something was or is to be put right; what it quotes does not count."""
+    """Return whether a text says how something was or is to be put right; what it quotes does not count."""
     return _FIX.search(_QUOTED.sub(" ", text)) is not None
 
 
 def is_correction(text: str) -> bool:
-    """Tell whether a person corrects an assistant in a text."""
+    """Return whether a person corrects an assistant in a text."""
     return _CORRECTION.search(text) is not None
 
 
 def is_action(text: str) -> bool:
-    """Tell whether a line of an exchange lists what the assistant did."""
+    """Return whether a line of an exchange lists what the assistant did."""
     return _ACTION.match(text) is not None

@@ -130,13 +130,13 @@ def escape_tags(text: str) -> str:
 
 
 def _is_bracket(text: str, skeleton: str, first: int, last: int) -> bool:
-    """Tell whether a bracket in the skeleton is a bracket or its escape in the text, not a word."""
+    """Return whether a bracket in the skeleton is a bracket or its escape in the text, not a word."""
     escape = _ESCAPES.get(skeleton[first:last])
     return escape is None or escape.search(text, max(0, first - 12), first) is not None
 
 
 def _is_tag(text: str, bracket: int, start: int, end: int) -> bool:
-    """Tell whether a name after a bracket belongs to a tag: a slash before it, or a bracket after it.
+    """Return whether a name after a bracket belongs to a tag: a slash before it, or a bracket after it.
 
     A comparison (`a < system_reminder`) is not a tag.
     """

@@ -116,7 +116,7 @@ def decide_entry(entry: Entry, newer: int, connections: int, policy: LifecyclePo
 
 
 def judged_noise(place: tuple[str, str]) -> bool:
-    """Tell whether the judge takes a text of a source, given as (text, source), for worthless."""
+    """Return whether the judge takes a text of a source, given as (text, source), for worthless."""
     text, source = place
     return is_noise(text, source=source)
 

@@ -163,7 +163,7 @@ class ReadMemory:
         )
 
     def may_replace(self, older: "ReadMemory") -> bool:
-        """Tell whether it is later, kept by people if the older one is, and of another file.
+        """Return whether it is later, kept by people if the older one is, and of another file.
 
         Two headings with a word of their own each name two things: "size of a table", "size of a database".
         What a daily note or the minutes of a meeting say was so on that day, and stays so.
@@ -329,7 +329,7 @@ def weigh(proposals: Iterable[Proposal]) -> Iterator[Change]:
 
 
 def may_be_replaced(entry: Entry) -> bool:
-    """Tell whether a memory may be superseded if it is short."""
+    """Return whether a memory may be superseded if it is short."""
     # An exchange records what was said and done then, which stays true.
     transcript = entry.memory.source == TRANSCRIPTS
     return not (transcript or entry.superseded_by or is_of_document(entry.memory.metadata))
@@ -388,7 +388,7 @@ def propose(
 
 
 def _is_of_a_day(uri: str, other: str) -> bool:
-    """Tell whether the name of a file is a day, or is that of another file but for the day."""
+    """Return whether the name of a file is a day, or is that of another file but for the day."""
     name, other_name = (PurePosixPath(one.partition("#")[0]).stem for one in (uri, other))
     rest = DAY.sub("", name)
     return rest != name and (not any(map(str.isalpha, rest)) or rest == DAY.sub("", other_name))

@@ -75,7 +75,7 @@ class Scale:
         return self.unrelated + scaled * (self.related - self.unrelated)
 
     def differs(self, other: "Scale") -> bool:
-        """Tell whether two scales would classify pairs noticeably differently."""
+        """Return whether two scales would classify pairs noticeably differently."""
         return max(abs(self.unrelated - other.unrelated), abs(self.related - other.related)) > _HAIR
 
     def explanation(self) -> str:
@@ -126,7 +126,7 @@ def scale_from(
 
 
 def is_due(scale: Scale | None, memories: int) -> bool:
-    """Tell whether a store of this size must be measured, for the first time or again."""
+    """Return whether a store of this size must be measured, for the first time or again."""
     return scale is None or not scale.memories / GROWTH < memories < scale.memories * GROWTH
 
 

@@ -60,7 +60,7 @@ class _Said:
         return len(self.statements), len(self.around), sum(map(len, self.headings))
 
     def holds(self, part: "_Said", at: int) -> bool:
-        """Tell whether all statements of a part are here, from position `at` on."""
+        """Return whether all statements of a part are here, from position `at` on."""
         end = at + len(part.statements)
         return (
             at >= 0

@@ -101,7 +101,7 @@ class Alignment:
 
     @property
     def is_of_one_thing(self) -> bool:
-        """Tell whether both speak of the same thing, as far as words show.
+        """Return whether both speak of the same thing, as far as words show.
 
         Both begin with the same word of substance, and no date differs and no number or letter of a subject
         ("proxy 2"). More than one value differs only where nothing else does and both have the same label: a
@@ -120,7 +120,7 @@ class Alignment:
 
     @property
     def has_other_name(self) -> bool:
-        """Tell whether both begin with a name, and not with the same one ("search-service ...")."""
+        """Return whether both begin with a name, and not with the same one ("search-service ...")."""
         first, other = (_substance(words)[:1] for words in (self.older, self.newer))
         named = all(words and _NAME.search(words[0]) for words in (first, other))
         return named and first != other
@@ -322,13 +322,13 @@ def _is_numbered(words: Sequence[str]) -> bool:
 
 
 def _rises(step: Step) -> bool:
-    """Tell whether the only difference is that a number grew."""
+    """Return whether the only difference is that a number grew."""
     words = (*step.older, *step.newer)
     return len(words) == 2 and all(map(_NUMBER.fullmatch, words)) and float(words[0]) < float(words[1])
 
 
 def _is_bare(words: Sequence[str]) -> bool:
-    """Tell whether the first word is a number or a letter alone."""
+    """Return whether the first word is a number or a letter alone."""
     return words[0].isdigit() or len(words[0]) == 1
 
 

@@ -16,7 +16,7 @@ def place_metadata(path: str, locator: str, label: str) -> dict[str, str]:
 
 
 def is_of_document(metadata: Mapping[str, str]) -> bool:
-    """Tell whether a memory or a draft comes from a document."""
+    """Return whether a memory or a draft comes from a document."""
     return FILE in metadata
 
 

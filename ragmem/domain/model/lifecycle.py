@@ -37,7 +37,7 @@ class Approval(StrEnum):
 
     @property
     def is_withheld(self) -> bool:
-        """Tell whether a person has not accepted it."""
+        """Return whether a person has not accepted it."""
         return self in {Approval.PROPOSED, Approval.REJECTED}
 
 
@@ -105,7 +105,7 @@ def entry_type(memory: Memory) -> EntryType:
 
 
 def proposes(memory: Memory) -> bool:
-    """Tell whether a memory states what would last: a decision, a rule, a preference, a trap or a fix."""
+    """Return whether a memory states what would last: a decision, a rule, a preference, a trap or a fix."""
     told = memory.protected or entry_type(memory) in PROTECTED_TYPES
     lesson = memory.category in {Category.GOTCHA, Category.ERROR_SOLUTION}
     return told or lesson or memory.kind is Kind.PREFERENCE
@@ -155,7 +155,7 @@ class Entry:
 
     @property
     def is_protected(self) -> bool:
-        """Tell whether it never expires by itself: decisions, a user's thoughts, and pinned memories.
+        """Return whether it never expires by itself: decisions, a user's thoughts, and pinned memories.
 
         What a person has not accepted, and what others have shared, is only protected by a pin.
         """
@@ -169,7 +169,7 @@ class Entry:
         return self.memory.metadata.get("session", "") if self.memory.source in EPISODES else ""
 
     def is_promoted(self, policy: "LifecyclePolicy") -> bool:
-        """Tell whether people keep it, pin it or rate it good, or enough sessions recalled it.
+        """Return whether people keep it, pin it or rate it good, or enough sessions recalled it.
 
         What a person has not accepted never is; what others have shared is by a pin or a rating alone.
         """
@@ -182,7 +182,7 @@ class Entry:
 
     @property
     def is_foldable(self) -> bool:
-        """Tell whether it may fold behind another memory of its session, or be part of a card.
+        """Return whether it may fold behind another memory of its session, or be part of a card.
 
         Only automatic memories of a session may: no page of a document, nothing protected or curated, and
         nothing that a user submitted.

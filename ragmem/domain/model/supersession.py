@@ -43,7 +43,7 @@ def declared_references(metadata: Mapping[str, str], keys: Sequence[str]) -> tup
 
 
 def names(reference: str, memory: Memory) -> bool:
-    """Tell whether a reference names a memory: by its id or a prefix, its URI, or its file's name.
+    """Return whether a reference names a memory: by its id or a prefix, its URI, or its file's name.
 
     A file name may omit its folders and its extension.
     """

@@ -292,7 +292,7 @@ class Calls(Objects):
         self.link(node, self.element(box, self.parts[key][0] if self._identifies(key, of) else None))
 
     def _identifies(self, key: int, of: int) -> bool:
-        """Tell whether a key identifies elements: a constant whose node has few values."""
+        """Return whether a key identifies elements: a constant whose node has few values."""
         return self.kinds[key] is Kind.CONSTANT and len(self.reached[of]) <= MOST_KEYS
 
     def promise(self, value: int, target: int) -> None:

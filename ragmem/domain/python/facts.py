@@ -20,7 +20,7 @@ NOTHING = -1
 
 
 def is_key(value: object) -> bool:
-    """Tell whether a constant may be a key."""
+    """Return whether a constant may be a key."""
     if isinstance(value, str):
         return len(value) <= KEY_CHARS and value.isprintable()
     return isinstance(value, int) and abs(value) < 2**31

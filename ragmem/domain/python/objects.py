@@ -217,6 +217,6 @@ class Objects(Boxes):
 
 
 def is_class_name(name: str) -> bool:
-    """Tell whether a name has the form of a class name."""
+    """Return whether a name has the form of a class name."""
     bare = name.lstrip("_")
     return bare[:1].isupper() and (len(bare) < 2 or not bare.isupper())

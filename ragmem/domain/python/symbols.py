@@ -21,7 +21,7 @@ _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 def is_test_path(path: str) -> bool:
-    """Tell whether a file contains tests, by the conventions of pytest and unittest."""
+    """Return whether a file contains tests, by the conventions of pytest and unittest."""
     *folders, name = path.split("/")
     return (
         name.startswith("test_")

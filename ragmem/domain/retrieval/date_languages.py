@@ -110,12 +110,12 @@ _OTHER_SCRIPT = lazy("[\u0430-\u044f\u0451\u3040-\u30ff\u3400-\u9fff]", re.IGNOR
 
 
 def has_hint(text: str) -> bool:
-    """Tell whether a text may have a date of another language than English; most questions have none."""
+    """Return whether a text may have a date of another language than English; most questions have none."""
     return bool(_HINT.search(text) or _has_further_hint(text))
 
 
 def _has_further_hint(text: str) -> bool:
-    """Tell whether a text may have a date in one of the languages of `date_phrases`."""
+    """Return whether a text may have a date in one of the languages of `date_phrases`."""
     if not text.isascii() and _OTHER_SCRIPT.search(text):
         return True
     starts = _START.findall(unicodedata.normalize("NFC", text).lower())

@@ -55,7 +55,7 @@ class DateExpression:
         return self.found[f"{self.form}_{key}"] or ""
 
     def has(self, key: str) -> bool:
-        """Tell whether the form has this part and the text contains it."""
+        """Return whether the form has this part and the text contains it."""
         name = f"{self.form}_{key}"
         return name in self.found.re.groupindex and bool(self.found[name])
 

@@ -49,7 +49,7 @@ CONTRACTIONS = frozenset("it that what who how where here there he she let".spli
 
 
 def needs_hops(question: str) -> bool:
-    """Tell whether a question may need two memories, by its form; a superfluous yes costs time only."""
+    """Return whether a question may need two memories, by its form; a superfluous yes costs time only."""
     words = question.replace("\u2019", "'").split()
     if len(question) > LONGEST or len(words) < FEWEST_WORDS:
         return False

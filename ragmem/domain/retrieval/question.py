@@ -249,7 +249,7 @@ def parse(text: str, *, now: datetime, zone: tzinfo | None = None) -> Query:
 
 
 def _has_only_stop_words(rest: str, whole: str) -> bool:
-    """Tell whether the rest of a question without its dates is in words for everything."""
+    """Return whether the rest of a question without its dates is in words for everything."""
     words = [found.lower().replace("\u2019", "'") for found in _WORD.findall(rest)]
     words = [word for word in words if not is_stop_word(word) and word not in _GENERAL_WORDS]
     if not words or detect(whole) == ENGLISH:
@@ -325,7 +325,7 @@ def _without_dashes(phrase: str) -> str:
 
 
 def _is_command_line(text: str) -> bool:
-    """Tell whether the dashes of a text belong to options of a command."""
+    """Return whether the dashes of a text belong to options of a command."""
     words = text.split()
     options = [at for at, word in enumerate(words) if word[0] == "-" and len(word) > 1]
     if not options:

@@ -149,7 +149,7 @@ def _in_zone(span: Span, zone: tzinfo | None, now: datetime) -> Iterator[Span]:
 
 
 def _is_of_a_day(place: _Place) -> bool:
-    """Tell whether a form itself means a part of a day: "this morning"."""
+    """Return whether a form itself means a part of a day: "this morning"."""
     return place.form in {"this_unit", "last_unit"} and place.said.value("unit") in _OF_A_DAY
 
 
@@ -222,7 +222,7 @@ def _join_lone_clock(places: list[_Place]) -> list[_Place]:
 
 
 def _is_date(place: _Place, before: str, lowered: str, text: str) -> bool:
-    """Tell whether a text with the form of a date is one, by the words around it."""
+    """Return whether a text with the form of a date is one, by the words around it."""
     form, said = place.form, place.said
     year = place.own_year
     if year is not None and not FIRST_YEAR <= year <= said.now.year + 1:
@@ -242,7 +242,7 @@ def _is_date(place: _Place, before: str, lowered: str, text: str) -> bool:
 
 
 def _is_linked(place: _Place, before: str, lowered: str) -> bool:
-    """Tell whether the words around an ambiguous form make it a date."""
+    """Return whether the words around an ambiguous form make it a date."""
     form, said = place.form, place.said
     links = words.LINKED.get(form)
     if links is None or said.has("part") or (said.has("y") and form not in {"compact", "year"}):
@@ -278,7 +278,7 @@ def _share_years(places: list[_Place], this_year: int) -> None:
 
 
 def _is_detail(place: _Place, places: list[_Place]) -> bool:
-    """Tell whether a date only details another one: its year, its weekday, or a relative date."""
+    """Return whether a date only details another one: its year, its weekday, or a relative date."""
     others = [other for other in places if other is not place and other.form not in words.RELATIVE]
     if place.form == "year" or place.said.found[0].endswith("year"):
         return not place.said.has("part") and any(other.own_year is None for other in others)

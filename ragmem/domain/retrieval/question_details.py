@@ -62,7 +62,7 @@ def absent_details(query: Query, frequencies: Mapping[str, float], having: Itera
 def _is_detail(
     query: Query, token: re.Match[str], quoted: set[str], frequencies: Mapping[str, float]
 ) -> bool:
-    """Tell whether a token is a name, a number, an identifier or quoted, and no date or function word."""
+    """Return whether a token is a name, a number, an identifier or quoted, and no date or function word."""
     said = token[0]
     if len(said) == 1 or is_stop_word(said.lower()) or _DATE.fullmatch(said):
         return False

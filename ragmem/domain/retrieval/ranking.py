@@ -134,7 +134,7 @@ def _of_about(size: int, sizes: Sequence[int]) -> list[int]:
 
 
 def _is_near_duplicate(best: _MatchWords, known: _MatchWords) -> bool:
-    """Tell whether two matches of a project and a length are nearly the same, in texts and chunks."""
+    """Return whether two matches of a project and a length are nearly the same, in texts and chunks."""
     if not (best.may_repeat and known.may_repeat and best.standing == known.standing):
         return False
     one, other = best.match, known.match
@@ -144,7 +144,7 @@ def _is_near_duplicate(best: _MatchWords, known: _MatchWords) -> bool:
 
 
 def _contains_chunk(match: Match, other: Match) -> bool:
-    """Tell whether the other's text contains the matching chunk, except for a few words."""
+    """Return whether the other's text contains the matching chunk, except for a few words."""
     passage, text, changed = match.chunk.text.strip(), other.memory.text, 0
     for start in range(0, len(passage), PIECE_CHARS):
         if passage[start : start + PIECE_CHARS] not in text:
@@ -163,7 +163,7 @@ def _words(text: str) -> frozenset[str]:
 
 
 def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
-    """Tell whether two word sets differ in a few words only; empty sets are never alike."""
+    """Return whether two word sets differ in a few words only; empty sets are never alike."""
     small, large = len(one), len(other)
     if small > large:
         small, large = large, small

@@ -106,7 +106,7 @@ def route(question: str) -> RouteDecision:
 
 
 def is_pasted_error(text: str) -> bool:
-    """Tell whether a text is the output of a failed program, not a question about it."""
+    """Return whether a text is the output of a failed program, not a question about it."""
     stripped = text.strip()
     if _ASKS.match(stripped) or stripped.endswith("?"):
         return False
@@ -145,7 +145,7 @@ _NEWEST = lazy(r"\b(?:last|latest|most recent(?:ly)?|newest|previous)\b", re.IGN
 
 
 def wants_newest(text: str) -> bool:
-    """Tell whether a question asks for the latest of several events."""
+    """Return whether a question asks for the latest of several events."""
     return _NEWEST.search(text) is not None
 
 

@@ -35,7 +35,7 @@ class Cue:
     """Every text with the cue contains one of these; a search is cheaper than compiling the patterns."""
 
     def matches(self, text: str) -> bool:
-        """Tell whether a text has the cue: each of its patterns."""
+        """Return whether a text has the cue: each of its patterns."""
         return (not self.needs or any(map(text.__contains__, self.needs))) and all(
             _compile(pattern).search(text) for pattern in self.patterns
         )

@@ -188,7 +188,7 @@ _PEOPLE_ONLY = _AGENTS - frozenset("session sessions process processes sitzung s
 
 
 def speaks_of_agents(text: str) -> bool:
-    """Tell whether a text of any length has a word for agents or for active persons."""
+    """Return whether a text of any length has a word for agents or for active persons."""
     forms = {form for _, form in _split(text)}
     return bool(forms & _PEOPLE_ONLY or (forms & _PERSONS and forms & _ACTIVITY))
 

@@ -162,7 +162,7 @@ def noun(words: Sequence[str], *, follow: frozenset[str] = frozenset()) -> Phras
 
 
 def _may_follow(word: str, noun: str) -> bool:
-    """Tell whether a word after a noun is no noun: a name, a German verb, or any word after a plural."""
+    """Return whether a word after a noun is no noun: a name, a German verb, or any word after a plural."""
     is_german = word.endswith("en") and len(word) > SHORT_WORD
     return "_" in word or is_german or (PLURAL.match(noun) is not None and noun not in FILLERS)
 
@@ -201,7 +201,7 @@ def action(words: Sequence[str], *, needs_verb: bool = False) -> Phrase:
 
 @lru_cache(maxsize=4096)
 def is_imperative(word: str) -> bool:
-    """Tell whether a word is a verb as a request begins with it."""
+    """Return whether a word is a verb as a request begins with it."""
     if word in MAKE:
         return True
     known = vocabulary()
@@ -270,7 +270,7 @@ def _done(topic: str, rest: Sequence[str]) -> Phrase | None:
 
 
 def _fits(topic: str, rest: Sequence[str]) -> bool:
-    """Tell whether an object is one of those that are committed, released and the like."""
+    """Return whether an object is one of those that are committed, released and the like."""
     given = _object(rest)
     if topic == "infrastructure" and rest and not given:  # one applies for a job as well
         return False

@@ -207,7 +207,7 @@ class Condition:
     """That of the programs which a rule about packages names."""
 
     def holds(self, moment: Moment) -> bool:
-        """Tell whether a moment has all that is asked for."""
+        """Return whether a moment has all that is asked for."""
         if not moment.paths and self.topics <= vocabulary().languages:
             return False  # a prompt names a language for many reasons
         if self.ecosystem and moment.ecosystems and self.ecosystem not in moment.ecosystems:
@@ -242,12 +242,12 @@ class Scope:
 
 
 def _has(command: Sequence[str], words: Sequence[str]) -> bool:
-    """Tell whether a command begins with the first of some words and has the others."""
+    """Return whether a command begins with the first of some words and has the others."""
     return command[0] == words[0] and set(words) <= set(command)
 
 
 def is_within(path: str, pattern: str) -> bool:
-    """Tell whether a file is in a folder, has a name or a suffix, or matches a glob."""
+    """Return whether a file is in a folder, has a name or a suffix, or matches a glob."""
     plain = f"/{path.replace(chr(92), '/').lstrip('/')}"
     if "*" in pattern:
         return fnmatch(plain, f"*/{pattern.lstrip('/')}") or fnmatch(plain.rpartition("/")[2], pattern)
@@ -361,7 +361,7 @@ def _above(words: Sequence[str], above: tuple[Condition, ...]) -> tuple[Conditio
 
 
 def _is_rule(folded: str, words: Sequence[str], subject: Phrase) -> bool:
-    """Tell whether a sentence says what to do, not what was done or is the case."""
+    """Return whether a sentence says what to do, not what was done or is the case."""
     is_request = is_imperative(words[0]) or words[0] in _REQUESTS
     if words[0] in _DEFINITE and not subject.topics:
         return _STRONG.search(folded) is not None and _REPORT.search(folded) is None
@@ -379,7 +379,7 @@ def _is_rule(folded: str, words: Sequence[str], subject: Phrase) -> bool:
 
 
 def _tells_when(words: Sequence[str]) -> bool:
-    """Tell whether a sentence asks for something before or when something is done."""
+    """Return whether a sentence asks for something before or when something is done."""
     if not _conditions(words):
         return False
     if words[0] in _ASKS or is_imperative(words[0]):
@@ -391,7 +391,7 @@ def _tells_when(words: Sequence[str]) -> bool:
 
 
 def _is_general(words: Sequence[str], subject: Phrase) -> bool:
-    """Tell whether a sentence is about all of a kind: "resources carry", not "the resource carries"."""
+    """Return whether a sentence is about all of a kind: "resources carry", not "the resource carries"."""
     verb = next((word for word in words[1:7] if word in _NEXT and word != "may"), "")
     if words[0] in _GENERAL or PLURAL.match(words[0]):
         return verb != ""

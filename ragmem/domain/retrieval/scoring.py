@@ -327,7 +327,7 @@ class Formula:
         return 0.0
 
     def passes(self, terms: Mapping[str, float]) -> bool:
-        """Tell whether a match is above the floor, without its age alone."""
+        """Return whether a match is above the floor, without its age alone."""
         least = terms["score"]
         if self.policy.earned_recency:
             least = min(least, terms["relevance"])

@@ -226,7 +226,7 @@ def _worth_of(text: str, one: Sentence) -> float:
 
 
 def _leads(text: str, block: Block, start: int, end: int) -> bool:
-    """Tell whether a statement only announces the next one, heads a table, or consists of links."""
+    """Return whether a statement only announces the next one, heads a table, or consists of links."""
     if announces(text, (start, end)):
         return True
     if block.form is BlockType.TABLE and start == block.start:
@@ -396,7 +396,7 @@ def _shares(forms: Mapping[str, tuple[str, float]], words: Sequence[str]) -> dic
 
 
 def _counts(sentence: str, counted: set[str]) -> bool:
-    """Tell whether a number precedes one of these words, with at most two words between."""
+    """Return whether a number precedes one of these words, with at most two words between."""
     words = fold_words(sentence)
     return any(
         word[0].isdigit() and not counted.isdisjoint(map(stem, words[at + 1 : at + 4]))

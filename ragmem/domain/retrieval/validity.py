@@ -81,7 +81,7 @@ class Validity:
     label: str = ""
 
     def contains(self, span: Span) -> bool:
-        """Tell whether a closed span is entirely within the time, of which at least one end is known."""
+        """Return whether a closed span is entirely within the time, of which at least one end is known."""
         start, end = span
         if start is None or end is None or (self.since is None and self.until is None):
             return False
@@ -91,7 +91,7 @@ class Validity:
 
 
 def may_have_ended(text: str) -> bool:
-    """Tell whether a text may say that something has ended at a known time, or was so formerly; few do."""
+    """Return whether a text may say that something has ended at a known time, or was so formerly; few do."""
     plain = text.lower()
     if (FORMERLY in plain or "used" in plain) and compile_once(_FORMERLY).search(plain):
         return True
@@ -99,7 +99,7 @@ def may_have_ended(text: str) -> bool:
 
 
 def may_be_dated(text: str) -> bool:
-    """Tell whether a text may have a statement whose validity begins or ends at a known time."""
+    """Return whether a text may have a statement whose validity begins or ends at a known time."""
     return _has_near_year(_HINT, text)
 
 

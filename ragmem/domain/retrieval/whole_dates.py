@@ -71,7 +71,7 @@ class WholeDate:
 
     @property
     def is_day(self) -> bool:
-        """Tell whether it is a day or a moment, not a week or a month."""
+        """Return whether it is a day or a moment, not a week or a month."""
         return self.stretch[1] - self.stretch[0] <= timedelta(days=1)
 
     def moment(self, changed: Callable[[], datetime]) -> datetime:

@@ -107,7 +107,7 @@ class Event:
 
 
 def begins_or_ends(before: Agent | None, after: Agent) -> bool:
-    """Tell whether a check-in starts or ends an agent."""
+    """Return whether a check-in starts or ends an agent."""
     if before is None:
         return False
     another = after.status == STARTING and 0 != before.pid != after.pid

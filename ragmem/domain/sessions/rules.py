@@ -53,7 +53,7 @@ class Rule:
 
     @property
     def by_text(self) -> bool:
-        """Tell whether patterns alone decide."""
+        """Return whether patterns alone decide."""
         return bool(self.never or self.always)
 
 
@@ -173,7 +173,7 @@ def _of_sentence(name: str, said: str) -> Rule | None:
 
 
 def _has_only_patterns(rest: str) -> bool:
-    """Tell whether the rule consists of patterns and the words between them only."""
+    """Return whether the rule consists of patterns and the words between them only."""
     words = _WHEN.sub(" ", _PATTERN.sub(" ", rest)).replace(",", " ").replace(".", " ").split()
     return all(word.lower() in _FILLING for word in words)
 

@@ -81,7 +81,7 @@ class Step:
 
     @property
     def is_own(self) -> bool:
-        """Tell whether it is about the project."""
+        """Return whether it is about the project."""
         return self.shape[0] not in _EVERYWHERE
 
 

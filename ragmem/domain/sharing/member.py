@@ -14,7 +14,7 @@ _HASH_LENGTH = 6
 
 
 def is_member(name: str) -> bool:
-    """Tell whether a name is the id of a member: always valid as the last part of a git ref and of a path."""
+    """Return whether a name is a valid member id: usable as the last part of a git ref and of a path."""
     return (
         len(name) <= MAX_MEMBER
         and _MEMBER.fullmatch(name) is not None

@@ -157,7 +157,7 @@ def _type_of(memory: Memory) -> EntryType:
 
 
 def _may_guess(memory: Memory) -> bool:
-    """Tell whether the kind of a note may be guessed: a short one, and no state of a project by its type."""
+    """Return whether the kind of a note may be guessed: it is short, and its type is not a project state."""
     is_open = not memory.metadata.get("type") or explicit_type(memory) in _TEAM_TYPES
     return is_open and len(memory.text) <= LONGEST
 

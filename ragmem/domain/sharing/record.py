@@ -115,7 +115,7 @@ _REQUIRED = _TIMES | _IDS | {"author"}
 
 
 def is_record_id(text: str) -> bool:
-    """Tell whether a text is the id of a record: 64 lower-case hexadecimal digits."""
+    """Return whether a text is the id of a record: 64 lower-case hexadecimal digits."""
     return _ID.fullmatch(text) is not None
 
 
@@ -260,7 +260,7 @@ def _is_list(value: Any) -> bool:
 
 
 def _is_plain(value: Any, depth: int = 0) -> bool:
-    """Tell whether a value is neither deep nor long, and has no control characters."""
+    """Return whether a value is neither deep nor long, and has no control characters."""
     if isinstance(value, dict):
         if not all(map(_is_line, value)):
             return False

@@ -212,7 +212,7 @@ def _run_end(
 
 
 def _is_underline(text: str, rows: list[tuple[int, int]], at: int) -> bool:
-    """Tell whether row `at` is a line of marks that makes the row above it a heading.
+    """Return whether row `at` is a line of marks that makes the row above it a heading.
 
     Marks other than equal signs must be as long as the title, else they are a rule, a fence or a list.
     """
@@ -230,7 +230,7 @@ def _is_underline(text: str, rows: list[tuple[int, int]], at: int) -> bool:
 
 
 def _is_framed(text: str, rows: list[tuple[int, int]], at: int) -> bool:
-    """Tell whether row `at` and the second one after it are equal lines of marks around a title."""
+    """Return whether row `at` and the second one after it are equal lines of marks around a title."""
     start, end = rows[at]
     if text[start] not in _OVERLINES or at + 2 >= len(rows):
         return False

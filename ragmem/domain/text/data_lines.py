@@ -14,7 +14,7 @@ _NEXT_VALUE = lazy(r"([\"']),(?=\s*[\"'])")
 
 
 def is_data(line: str) -> bool:
-    """Tell whether a line is data: a bracket, a key with its value, or only a string in quotes."""
+    """Return whether a line is data: a bracket, a key with its value, or only a string in quotes."""
     return bool(_DATA.match(line))
 
 

@@ -57,7 +57,7 @@ class _Row:
 
 
 def is_program(text: str) -> bool:
-    """Tell whether a text is a program: Python with definitions, or lines that end like code."""
+    """Return whether a text is a program: Python with definitions, or lines that end like code."""
     if _statement_lines(text):
         return True
     lines = [line.strip()[:_MAX_LINE] for line in text.splitlines() if line.strip()]
@@ -116,7 +116,7 @@ def _divide(
 
 
 def _begins(text: str, rows: Sequence[_Row], at: int, least: int) -> bool:
-    """Tell whether a row of the least indentation begins a new part."""
+    """Return whether a row of the least indentation begins a new part."""
     row, above = rows[at], rows[at - 1]
     if row.gap:
         return row.begins or _STANDS_ABOVE.match(text, row.first) is not None

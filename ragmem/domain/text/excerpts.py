@@ -88,7 +88,7 @@ def _shown(found: re.Match[str]) -> str:
 
 
 def announces(text: str, span: Span) -> bool:
-    """Tell whether a part only announces the next one: a heading, or a text that ends with a colon."""
+    """Return whether a part only announces the next one: a heading, or a text that ends with a colon."""
     start, end = span
     line = text[start:end]
     if line.rstrip("*_ ").endswith(":") or (line.startswith("#") and "\n" not in line):
@@ -98,7 +98,7 @@ def announces(text: str, span: Span) -> bool:
 
 
 def is_fence(text: str, span: Span) -> bool:
-    """Tell whether a part is a code fence."""
+    """Return whether a part is a code fence."""
     return text.startswith(("```", "~~~"), span[0])
 
 

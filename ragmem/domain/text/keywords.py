@@ -24,7 +24,7 @@ _STOP_WORDS = frozenset(_STOP.split())
 
 
 def is_stop_word(word: str) -> bool:
-    """Tell whether a lower-case word is a stop word."""
+    """Return whether a lower-case word is a stop word."""
     return word in _STOP_WORDS
 
 
@@ -104,7 +104,7 @@ def keywords(query: str) -> tuple[str, ...]:
 
 
 def _is_specific(token: str, *, first: bool) -> bool:
-    """Tell whether a word is a name or an identifier; an initial capital of the question does not count."""
+    """Return whether a word is a name or an identifier; an initial capital of the question does not count."""
     if any(mark in token for mark in "_/.:@") and any(part.isalnum() for part in token):
         return True
     if any(letter.isdigit() for letter in token) and any(letter.isalpha() for letter in token):

@@ -111,7 +111,7 @@ def foreign_language(text: str) -> str | None:
 
 
 def is_foreign(text: str) -> bool:
-    """Tell whether a text is surely in another language than English."""
+    """Return whether a text is surely in another language than English."""
     return foreign_language(text) is not None
 
 

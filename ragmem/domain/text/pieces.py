@@ -165,7 +165,7 @@ def merge(pieces: Sequence[Piece], budget: Budget) -> list[Piece]:
 
 
 def _fits_with(last: Piece, piece: Piece, follows: tuple[str, ...], budget: Budget) -> bool:
-    """Tell whether a piece may be merged into the one before it.
+    """Return whether a piece may be merged into the one before it.
 
     One of them must be small, and they must share a parent; an introduction stays with its subject.
     """

@@ -21,7 +21,7 @@ LONGEST = 64
 
 
 def has_stemmer(language: str) -> bool:
-    """Tell whether the words of a language, by its ISO 639-1 code, can be stemmed."""
+    """Return whether the words of a language, by its ISO 639-1 code, can be stemmed."""
     return language in _ALGORITHMS
 
 

@@ -136,7 +136,7 @@ def _by_pattern(token: str) -> tuple[str, str] | None:
 
 
 def is_file(token: str) -> bool:
-    """Tell whether a bare word is a path; alternatives such as input/output are not.
+    """Return whether a bare word is a path; alternatives such as input/output are not.
 
     A path is absolute, ends in a slash, or has a file extension or a mark that words do not have.
     """

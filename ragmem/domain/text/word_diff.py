@@ -17,7 +17,7 @@ class Segment:
 
     @property
     def same(self) -> bool:
-        """Tell whether both texts have these words."""
+        """Return whether both texts have these words."""
         return self.first == self.other
 
 

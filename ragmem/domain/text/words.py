@@ -134,12 +134,12 @@ def count_words(text: str) -> int:
 
 
 def is_unspaced(text: str) -> bool:
-    """Tell whether a text begins with a letter of a script without spaces."""
+    """Return whether a text begins with a letter of a script without spaces."""
     return _is_unspaced_letter(text[:1])
 
 
 def is_pair(word: str) -> bool:
-    """Tell whether a word is one of `pairs`; it may span two words."""
+    """Return whether a word is one of `pairs`; it may span two words."""
     return pairs(word) == [word]
 
 
@@ -183,7 +183,7 @@ def _has_vowel(stem: str) -> bool:
 
 
 def _short(stem: str) -> bool:
-    """Tell whether a stem ends like "hop": consonant, vowel, consonant other than w, x and y."""
+    """Return whether a stem ends like "hop": consonant, vowel, consonant other than w, x and y."""
     return _shape(stem).endswith("cvc") and stem[-1] not in "wxy"
 
 

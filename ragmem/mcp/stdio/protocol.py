@@ -83,13 +83,13 @@ class ProtocolError(Exception):
 
 
 def is_stateless(params: "Params") -> bool:
-    """Tell whether a request carries its version itself."""
+    """Return whether a request carries its version itself."""
     meta = params.get("_meta")
     return isinstance(meta, dict) and VERSION_KEY in meta
 
 
 def check_version(method: str, params: "Params") -> bool:
-    """Tell whether a request is of a stateless version; raises ProtocolError for a method it lacks."""
+    """Return whether a request is of a stateless version; raises ProtocolError for a method it lacks."""
     stateless = is_stateless(params)
     if stateless:
         meta = params["_meta"]
@@ -192,7 +192,7 @@ def wait_seconds(arguments: "Params") -> float:
 
 
 def is_over(told: "Params") -> bool:
-    """Tell whether the answer of a tool that waits has events or is an error."""
+    """Return whether the answer of a tool that waits has events or is an error."""
     return bool(told["is_error"] or told["data"].get("events"))
 
 

@@ -131,7 +131,7 @@ def read_checkpoints(root: Path) -> Checkpoints | None:
 
 
 def _may_have_refs(common: Path) -> bool:
-    """Tell by a few names in a repository's folder whether Entire may have been there."""
+    """Return whether Entire may have been in a repository, by a few names in its folder."""
     refs = common / "refs"
     try:
         if any((common / name).exists() for name in ("reftable", "refs/entire", "refs/heads/entire")):
@@ -270,7 +270,7 @@ def transcript_of(root: Path, copy: SessionCopy) -> bytes:
 
 
 def begins_with(transcript: bytes, copy: SessionCopy) -> bool:
-    """Tell by its hash whether a transcript begins with that of another copy, which is not read."""
+    """Return whether a transcript begins with another copy, by hash, without reading that."""
     if len(copy.chunks) != 1 or len(transcript) < copy.size:
         return False
     name, size = copy.chunks[0]

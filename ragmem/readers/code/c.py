@@ -73,7 +73,7 @@ def _without_macros(text: str) -> str:
 
 
 def is_cpp(text: str) -> bool:
-    """Tell whether a header that might be C uses syntax of C++."""
+    """Return whether a header that might be C uses syntax of C++."""
     return bool(_CPP_ONLY.search(_GUARDED.sub("", text)))
 
 

@@ -75,7 +75,7 @@ def first_sentence(comment: str) -> str:
 
 
 def is_legal(comment: str) -> bool:
-    """Tell whether a comment is a licence or a copyright notice."""
+    """Return whether a comment is a licence or a copyright notice."""
     return bool(_LEGAL.search(comment))
 
 

@@ -21,7 +21,7 @@ def _imports(text: str) -> Iterator[Import]:
 
 
 def is_test(_name: str, kind: SymbolKind, around: str) -> bool:
-    """Tell whether JUnit runs a method, in Java and Kotlin."""
+    """Return whether JUnit runs a method, in Java and Kotlin."""
     return kind is SymbolKind.METHOD and bool(_TEST.search(around))
 
 

@@ -49,7 +49,7 @@ class ParseResult:
 
 
 def has_parser() -> bool:
-    """Tell whether tree-sitter is installed."""
+    """Return whether tree-sitter is installed."""
     return find_spec("tree_sitter") is not None
 
 

@@ -208,7 +208,7 @@ def _heading(rows: Sequence[Row], left: int, right: int, *, known: bool) -> int:
 
 
 def _is_names(row: Row, left: int) -> bool:
-    """Tell whether a row can be a heading: words, or years or days in order, maybe after one word."""
+    """Return whether a row can be a heading: words, or years or days in order, maybe after one word."""
     values = [value for _, value in sorted(row[1].items())]
     if all(value.is_text for value in values):
         return True
@@ -220,7 +220,7 @@ def _is_names(row: Row, left: int) -> bool:
 
 
 def _is_short(rows: Sequence[Row]) -> bool:
-    """Tell whether the first row is as short as a heading, or as questions that are longer than answers."""
+    """Return whether the first row is as short as a heading, or as questions that are longer than answers."""
     first = [len(value.text) for value in rows[0][1].values()]
     if sum(first) <= _HEADING_LENGTH * len(first):
         return True
@@ -230,7 +230,7 @@ def _is_short(rows: Sequence[Row]) -> bool:
 
 
 def _is_form(rows: Sequence[Row], left: int, right: int) -> bool:
-    """Tell whether two columns are names and values: with values of several types, or with a colon."""
+    """Return whether two columns are names and values: with values of several types, or with a colon."""
     if right != left + 1:
         return False
     labels = [cells[left].text for _, cells in rows if left in cells]
@@ -251,14 +251,14 @@ def _cells(cells: Mapping[int, Value], left: int, right: int) -> list[str]:
 
 
 def _is_continuation(before: Block, block: Block) -> bool:
-    """Tell whether a block continues the table above it after an empty row."""
+    """Return whether a block continues the table above it after an empty row."""
     is_near = 0 < block.first - before.last <= _GAP + 1
     is_within = before.left <= block.left and block.right <= before.right and block.right > block.left
     return bool(before.header) and is_near and is_within and not (block.header or block.caption)
 
 
 def _is_title_of(before: Block, block: Block) -> bool:
-    """Tell whether a block is one cell above a table, with an empty row between them."""
+    """Return whether a block is one cell above a table, with an empty row between them."""
     is_one_cell = before.left == before.right and len(before.rows) == 1 and not before.caption
     is_near = 0 < block.first - before.last <= _GAP + 1
     return is_one_cell and is_near and before.left == block.left < block.right and bool(block.header)

@@ -23,5 +23,5 @@ IN_FOLDERS = tuple(suffix for suffix, module in FORMATS.items() if module != "im
 
 
 def is_document(path: PurePath) -> bool:
-    """Tell by the name of a file whether it is a document."""
+    """Return whether a file is a document, by its name."""
     return path.suffix.lower() in FORMATS

@@ -28,7 +28,7 @@ MAX_DOCUMENTS = 1_000
 
 
 def is_zip(path: Path) -> bool:
-    """Tell whether a file is a ZIP archive."""
+    """Return whether a file is a ZIP archive."""
     try:
         with path.open("rb") as file:
             return file.read(4) == b"PK\x03\x04"
@@ -139,7 +139,7 @@ def conversations_of(
 
 
 def begins_with(path: Path, is_conversation: Callable[[Mapping[str, Any]], bool]) -> bool:
-    """Tell whether the first record of an export is a conversation of this form."""
+    """Return whether the first record of an export is a conversation of this form."""
     try:
         with _documents(path, tool="") as documents:
             for name, file in documents:

@@ -104,7 +104,7 @@ def _notes(folder: Path, left_out: LeftOut) -> Iterator[Path]:
 
 
 def _recognise(path: Path) -> bool:
-    """Tell whether the notes of a folder have permalinks, as each note of basic-memory does."""
+    """Return whether the notes of a folder have permalinks, as each note of basic-memory does."""
     if not path.is_dir():
         return False
     looked = found = 0

@@ -23,7 +23,7 @@ _NO_STORE = "is it the right file? name the tool: ragmem import --from NAME PATH
 
 
 def is_database(path: Path) -> bool:
-    """Tell whether a path is an SQLite database."""
+    """Return whether a path is an SQLite database."""
     try:
         return path.is_file() and _head(path) == SQLITE
     except OSError:
@@ -31,7 +31,7 @@ def is_database(path: Path) -> bool:
 
 
 def has_tables(path: Path, wanted: Mapping[str, Sequence[str]]) -> bool:
-    """Tell whether a file is a database with these columns of these tables."""
+    """Return whether a file is a database with these columns of these tables."""
     if not is_database(path):
         return False
     try:
@@ -171,7 +171,7 @@ def _beside(path: Path, suffix: str) -> Path:
 
 
 def _is_hot(journal: Path) -> bool:
-    """Tell whether a rollback journal belongs to an unfinished transaction; else it is empty or zero."""
+    """Return whether a rollback journal belongs to an unfinished transaction; else it is empty or zero."""
     try:
         with journal.open("rb") as file:
             return any(file.read(len(_JOURNAL)))

@@ -110,7 +110,7 @@ class _Splitter:
         self._skip = max(0, at - len(block))
 
     def _is_wanted(self, before: bytes) -> bool:
-        """Tell whether the array that begins here is the document, or the value of a wanted key of it."""
+        """Return whether the array that begins here is the document, or the value of a wanted key of it."""
         if self.depth != 1 or not self._keys:
             return self.depth == 0
         found = _KEY.search((self._before + before[-2 * MAX_KEY :])[-2 * MAX_KEY :])
@@ -164,7 +164,7 @@ def records_of(
 
 
 def is_first_item(path: Path, is_wanted: Test, *, keys: Collection[str] = ()) -> bool:
-    """Tell whether the first record of a JSON file is a wanted one; False for any file that has none."""
+    """Return whether the first record of a JSON file is a wanted one; False for any file that has none."""
     if not path.is_file():
         return False
     try:

@@ -101,7 +101,7 @@ def _take_messages(storage: Path, session: str, reader: OpenCode, left_out: Left
 
 
 def _is_plain(key: str) -> bool:
-    """Tell whether an id can be the name of a file in its folder and of none elsewhere."""
+    """Return whether an id can be the name of a file in its folder and of none elsewhere."""
     return bool(key) and key.replace("_", "").replace("-", "").isalnum()
 
 

@@ -193,7 +193,7 @@ def root_of(path: Path) -> Path | None:
 
 
 def is_document(_path: Path, head: bytes) -> bool:
-    """Tell whether a file that begins with these bytes is a chat history."""
+    """Return whether a file that begins with these bytes is a chat history."""
     first = head.lstrip(b"\xef\xbb\xbf \t\r\n").partition(b"\n")[0]
     return _SESSION.fullmatch(first.decode("utf-8", "replace")) is not None
 

@@ -53,7 +53,7 @@ class Claude:
             builder.agent = self._subagent
 
     def passes_over(self, line: bytes) -> bool:
-        """Tell whether the beginning of a line shows that it need not be parsed; it is counted then."""
+        """Return whether the beginning of a line shows that it need not be parsed; it is counted then."""
         # Before the first value with braces, only the record's own names are unescaped.
         flat = line[: line.find(b"{", 1)]
         if not self._sidechains and b'"isSidechain":true' in flat:
@@ -209,7 +209,7 @@ def _may_be_record(record: dict[str, Any]) -> bool:
 
 
 def _is_foreign(record: dict[str, Any]) -> bool:
-    """Tell whether a record is of Qwen Code, which puts Gemini's messages into Claude Code's records."""
+    """Return whether a record is of Qwen Code, which puts Gemini's messages into Claude Code's records."""
     message = record.get("message")
     return "systemPayload" in record or (isinstance(message, dict) and "parts" in message)
 

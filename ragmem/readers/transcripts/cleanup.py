@@ -160,7 +160,7 @@ def summary_text(text: str) -> str:
 
 
 def is_command(asked: str) -> bool:
-    """Tell whether a question is only a command of the assistant, such as /clear."""
+    """Return whether a question is only a command of the assistant, such as /clear."""
     return asked.startswith(("/", "! ")) and "\n" not in asked and " " not in asked.removeprefix("! ")
 
 

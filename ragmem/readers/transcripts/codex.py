@@ -46,7 +46,7 @@ class Codex:
         self._path = path
 
     def passes_over(self, line: bytes) -> bool:
-        """Tell whether the beginning of a line shows that it need not be parsed; it is counted then."""
+        """Return whether the beginning of a line shows that it need not be parsed; it is counted then."""
         found = _PAYLOAD.search(line, 0, _LINE_REACH)
         if found is None or (sort := found[2].decode()) not in _SKIPPED:
             return False

@@ -74,7 +74,7 @@ def drafts_of(
 
 
 def holds_something(exchange: Exchange) -> bool:
-    """Tell whether an exchange has an answer in words, an edit or a commit."""
+    """Return whether an exchange has an answer in words, an edit or a commit."""
     if is_command(exchange.question) and not _has_work(exchange):
         return False
     is_empty = is_greeting(exchange.question) or is_order(exchange.question)
@@ -91,7 +91,7 @@ def _has_work(exchange: Exchange) -> bool:
 
 
 def _is_automated(exchange: Exchange) -> bool:
-    """Tell whether a program asked for text: its prompts contain texts, its answers are to be parsed."""
+    """Return whether a program asked for text: its prompts contain texts, its answers are to be parsed."""
     if _has_work(exchange):
         return False
     if exchange.entry.startswith("sdk") and len(exchange.question) > MOST_TYPED:

@@ -179,7 +179,7 @@ class ExchangeBuilder:
         self.session, self.number, self._before = session, 0, ""
 
     def has_closed(self, key: str) -> bool:
-        """Tell whether the question with this key belongs to a closed exchange."""
+        """Return whether the question with this key belongs to a closed exchange."""
         name = digest(key, length=_KEY_LENGTH)
         now = self._open
         return name in self._seen and not (now and (name == now.key or name in now.others))
@@ -198,7 +198,7 @@ class ExchangeBuilder:
             self._open.ended = at
 
     def is_repeated(self, message: str) -> bool:
-        """Tell whether a message of the open exchange was seen before; record it."""
+        """Return whether a message of the open exchange was seen before; record it."""
         if self._open is None or self._is_repeating:
             return True
         if message in self._open.messages:

@@ -22,7 +22,7 @@ class RecordReader(Protocol):
     """Reads the records of a session into an `ExchangeBuilder`."""
 
     def passes_over(self, _line: bytes, /) -> bool:
-        """Tell whether a line need not be parsed; it is counted then. By default every line is parsed."""
+        """Return whether a line need not be parsed; it is counted then. By default every line is parsed."""
         return False
 
     def take(self, record: Mapping[str, Any]) -> None:

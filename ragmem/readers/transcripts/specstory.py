@@ -487,7 +487,7 @@ def session_of(path: Path) -> str:
 
 
 def is_document(path: Path, head: bytes) -> bool:
-    """Tell whether a file that begins with these bytes is a session in this format."""
+    """Return whether a file that begins with these bytes is a session in this format."""
     begin = head[:_HEAD].lstrip(b"\xef\xbb\xbf \t\r\n")
     if begin.startswith(b"<!--") and b"SpecStory" in begin.partition(b"-->")[0]:
         return True

@@ -276,7 +276,7 @@ def _plan(given: Mapping[str, Any], redactor: Redactor) -> list[str]:
 
 
 def _is_read_only(command: str) -> bool:
-    """Tell whether all parts of a command only read."""
+    """Return whether all parts of a command only read."""
     command = _IN_QUOTES.sub("'…'", command[:4000])
     if _WRITES.search(command):
         return False

@@ -170,7 +170,7 @@ def _heartbeats(agents: Agents, workers: Workers, broker: AgentBroker) -> APIRou
 
     @router.get("/shutdown-check", response_model_exclude_none=True, responses=_WITH_UNKNOWN)
     async def shutdown_check(agent_id: _Id) -> ShutdownResponse:
-        """Tell whether an agent should stop, or pause; the quickest way to ask, and no heartbeat."""
+        """Return whether an agent should stop, or pause; the quickest way to ask, and no heartbeat."""
         return ShutdownResponse.of(await workers.run(lambda: agents.require(agent_id)))
 
     @router.get("/agents", responses=EVERYWHERE)

@@ -27,7 +27,7 @@ class Listener:
         self._woken.set()
 
     async def wait(self, seconds: float) -> bool:
-        """Wait until woken or until the timeout; tell whether it was woken."""
+        """Wait until woken or until the timeout; return whether it was woken."""
         try:
             async with asyncio.timeout(seconds):
                 await self._woken.wait()
@@ -68,7 +68,7 @@ class AgentBroker:
         return self._ended.is_set()
 
     def listens(self, agent: str) -> bool:
-        """Tell whether a stream of an agent's messages is open."""
+        """Return whether a stream of an agent's messages is open."""
         with self._guard:
             return self._names[agent] > 0
 

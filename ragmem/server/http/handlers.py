@@ -64,7 +64,7 @@ def query_data(memory: Ragmem, request: QueryRequest) -> QueryDataResponse:
 
 
 def is_stored(memory: Ragmem) -> bool:
-    """Tell whether anything is stored, and open it; reading never creates a database."""
+    """Return whether anything is stored, and open it; reading never creates a database."""
     if not memory.is_stored():
         return False
     memory.require()

@@ -46,7 +46,7 @@ class Log:
         self._thread.start()
 
     def is_enabled(self, level: str) -> bool:
-        """Tell whether lines of a level are written."""
+        """Return whether lines of a level are written."""
         return LEVELS.index(level) >= self._from
 
     def write(self, level: str, event: str, text: str = "", **values: Any) -> None:

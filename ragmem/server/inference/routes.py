@@ -59,13 +59,13 @@ def routes(memory: Ragmem, workers: Workers, llm_workers: LlmWorkers) -> APIRout
 
     @router.get("/models", responses=responses(), response_model_exclude_none=True)
     async def models() -> ModelList:
-        """Tell which models are configured: the embedder, and the language model if there is one."""
+        """Return the configured models: the embedder, and the language model if any."""
         return ModelList(data=await workers.run(lambda: models_of(memory)))
 
     # A path: the names of hubs have slashes.
     @router.get("/models/{model:path}", responses=responses(400, 404), response_model_exclude_none=True)
     async def model_by_name(model: Annotated[ModelName, Path()]) -> Model:
-        """Tell of one model, by its id or an alias."""
+        """Return one model by its id or an alias."""
         return await workers.run(lambda: model_of(memory, model))
 
     @router.post(

@@ -61,7 +61,7 @@ def graphs(
 
 
 def entity_exists(memory: Ragmem, name: Name, project: Project = "") -> dict[str, bool]:
-    """Tell whether there is an entity of exactly this name."""
+    """Return whether there is an entity of exactly this name."""
     # The star is the label of the whole graph, not a name.
     if name == "*" or not is_stored(memory):
         return {"exists": False}

@@ -58,14 +58,14 @@ def routes(
 
     @router.get("/health", response_model_exclude_none=True, responses=EVERYWHERE)
     async def tell_health(request: Request) -> HealthResponse:
-        """Tell that the server is up; to the owner and admins, also its content and configuration."""
+        """Return that the server is up; for the owner and admins, also its content and configuration."""
         principal: Principal | None = request.scope[PRINCIPAL]
         authorised = request.scope[AUTHORISED] and (principal is None or principal.may("admin"))
         return await workers.run(lambda: health(memory, pipeline, counter, authorised=authorised))
 
     @router.get("/auth-status", responses=EVERYWHERE)
     async def auth_status() -> AuthStatusResponse:
-        """Tell LightRAG's page that there is no login by name; it then asks for the API key."""
+        """Return to LightRAG's page that there is no login by name; it then asks for the API key."""
         return AuthStatusResponse(core_version=core_version(), api_version=__version__)
 
     @router.get("/auth/verify", responses=EVERYWHERE)
@@ -112,7 +112,7 @@ def _customize(router: APIRouter) -> None:
     async def customization(
         locale: Annotated[str, Query(max_length=64, description="Has no effect.")] = "",
     ) -> CustomizationResponse:
-        """Tell LightRAG's page that it is not customized."""
+        """Return to LightRAG's page that it is not customized."""
         del locale
         return CustomizationResponse(brand={"title": TITLE, "description": DESCRIPTION})
 

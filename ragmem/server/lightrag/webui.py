@@ -46,7 +46,7 @@ def folder() -> Path | None:
 
 
 def has_page(page: Page) -> bool:
-    """Tell whether a page can be served."""
+    """Return whether a page can be served."""
     built = folder()
     return built is not None and (built / page.file).is_file()
 

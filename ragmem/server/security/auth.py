@@ -100,7 +100,7 @@ def read_private_file(path: Path, limit: int, *, what: str, hint: str) -> bytes:
 
 
 def carries(headers: Iterable[tuple[bytes, bytes]], token: str) -> bool:
-    """Tell whether a request's headers have the token, as `Authorization: Bearer` or as `X-API-Key`.
+    """Return whether a request's headers have the token, as `Authorization: Bearer` or as `X-API-Key`.
 
     Each such header is compared completely and in constant time.
     """
@@ -121,6 +121,6 @@ def credentials(headers: Iterable[tuple[bytes, bytes]]) -> Iterator[bytes]:
 
 
 def same_token(given: str, token: str) -> bool:
-    """Tell in constant time whether a text is the token."""
+    """Return in constant time whether a text is the token."""
     # A text that cannot be encoded must not raise an error.
     return hmac.compare_digest(given.encode("utf-8", "replace"), token.encode("ascii"))

@@ -86,7 +86,7 @@ def _values(scope: Scope, name: bytes) -> list[str]:
 
 
 def changes(scope: Scope) -> bool:
-    """Tell whether a request may change stored data, by its method and path; the event of a hook asks."""
+    """Return whether a request may change stored data, by its method and path; the event of a hook asks."""
     path = scope["path"]
     if scope["method"] in SAFE_METHODS or path in READING_PATHS | LOGIN_PATHS:
         return False
@@ -312,7 +312,7 @@ def _is_current(scope: Scope) -> bool:
 
 
 def _is_visit(scope: Scope) -> bool:
-    """Tell whether a user follows a link to a page without private content."""
+    """Return whether a user follows a link to a page without private content."""
     modes = _values(scope, b"sec-fetch-mode")
     pages = STATIC_PATHS | {"/webui/", "/workspace/"}
     return scope["method"] == "GET" and scope["path"] in pages and modes == ["navigate"]

@@ -99,7 +99,7 @@ def routes(sessions: Sessions, wrong: RateLimit, *, token: str, team: Team | Non
 
     @router.get("/session")
     async def tell(request: Request) -> SessionResponse:
-        """Tell whether this browser is logged in, with the CSRF token of its session."""
+        """Return whether this browser is logged in, with the CSRF token of its session."""
         return state(request.scope[SESSION], request.scope[CREDENTIAL], request.scope[PRINCIPAL])
 
     @router.delete("/session")

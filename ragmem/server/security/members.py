@@ -53,7 +53,7 @@ class Member:
 
 
 def is_member_token(text: str) -> bool:
-    """Tell whether a text has the form of a member's token."""
+    """Return whether a text has the form of a member's token."""
     return _TOKEN.fullmatch(text) is not None
 
 

@@ -162,7 +162,7 @@ def routes(metrics: Metrics, workers: Workers) -> APIRouter:
         },
     )
     async def figures() -> Response:
-        """Tell the figures of the server in Prometheus' text format."""
+        """Return the metrics of the server in Prometheus' text format."""
         return Response(await workers.run(metrics.text), media_type=CONTENT_TYPE)
 
     return router

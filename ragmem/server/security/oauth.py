@@ -76,7 +76,7 @@ class Verified:
 
 
 def is_jwt(text: str) -> bool:
-    """Tell whether a text has the form of a signed JWT."""
+    """Return whether a text has the form of a signed JWT."""
     return len(text) <= MAX_TOKEN and _JWT.fullmatch(text) is not None
 
 
@@ -174,7 +174,7 @@ class ResourceServer:
         return verified
 
     def is_current(self, verified: Verified) -> bool:
-        """Tell whether a verified token still counts."""
+        """Return whether a verified token still counts."""
         return verified.until > self._clock()
 
     async def _verify(self, token: str) -> Verified:

@@ -16,7 +16,7 @@ _HOST = re.compile(r"(?P<name>\[[0-9a-f:.]+\]|[^:\[\]/@?#\\\s]+)(:\d{1,5})?", re
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether an address can be reached from this machine only."""
+    """Return whether an address can be reached from this machine only."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -61,7 +61,7 @@ class Names:
     hosts: tuple[str, ...] = ()
 
     def knows(self, header: str) -> bool:
-        """Tell whether a Host header (a name or address, perhaps with a port) is ours."""
+        """Return whether a Host header (a name or address, perhaps with a port) is ours."""
         match = _HOST.fullmatch(header)
         if match is None:
             return False
@@ -78,6 +78,6 @@ class Names:
 
 
 def same_origin(origin: str, host: str) -> bool:
-    """Tell whether an Origin header and a Host header have the same host."""
+    """Return whether an Origin header and a Host header have the same host."""
     scheme, separator, place = origin.partition("://")
     return scheme.lower() in {"http", "https"} and bool(separator) and place.lower() == host.lower()

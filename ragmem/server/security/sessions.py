@@ -34,7 +34,7 @@ class Session:
     """Set on the event loop when the session ends; its streams end then."""
 
     def accepts(self, given: str) -> bool:
-        """Tell in constant time whether this is the session's CSRF token."""
+        """Return in constant time whether this is the session's CSRF token."""
         return hmac.compare_digest(given.encode(), self.csrf.encode())
 
 

@@ -11,7 +11,7 @@ HANDSHAKE_S = 10.0
 
 
 def check_pair(cert: str, key: str) -> bool:
-    """Tell whether there are a certificate and a key; raises UsageError if one of the two is missing."""
+    """Return whether there are a certificate and a key; raises UsageError if one of the two is missing."""
     if bool(cert) != bool(key):
         given, missing = ("--cert", "--key") if cert else ("--key", "--cert")
         raise UsageError(f"{given} needs {missing}", hint="give both, as PEM files")

@@ -61,7 +61,7 @@ def place_of(text: str, *kinds: type[str] | type[int]) -> tuple[Any, ...] | None
 
 
 def _storable(part: str | int) -> bool:
-    """Tell whether a database can store it: a number of eight bytes, or a text without NUL."""
+    """Return whether a database can store it: a number of eight bytes, or a text without NUL."""
     return "\0" not in part if isinstance(part, str) else -(2**63) <= part < 2**63
 
 
@@ -82,7 +82,7 @@ def etag(*parts: object) -> str:
 
 
 def matches(request: Request, tag: str) -> bool:
-    """Tell whether the client has the answer with this tag."""
+    """Return whether the client has the answer with this tag."""
     return any(one.strip() in {tag, "*"} for one in request.headers.get("if-none-match", "").split(","))
 
 

@@ -152,7 +152,7 @@ def routes(memory: Ragmem, workers: Workers) -> APIRouter:
 
     @router.post("/context", operation_id="get_context", summary="Get context for a session")
     async def tell(request: ContextRequest) -> ContextResponse:
-        """Tell a session what it may need before it asks; as `POST /context`, under our own prefix."""
+        """Return what a session may need before it asks; as `POST /context`, under our own prefix."""
         return await workers.ask(lambda: session_context.context(memory, request))
 
     return router

@@ -52,7 +52,7 @@ class Changes:
         return count, self._file.version()
 
     def wait(self, seen: tuple[int, int], seconds: float) -> bool:
-        """Wait until something has changed since then, or until the timeout; tell whether it has."""
+        """Wait until something has changed since then, or until the timeout; return whether it has."""
         until = time.monotonic() + seconds
         while (left := until - time.monotonic()) > 0:
             with self._changed:

@@ -120,7 +120,7 @@ def _idle(catalog: Catalog, project: str, edges: Iterable[Edge], modules: set[st
 
 
 def _imports_members_only(module: str, beside: set[str], modules: set[str]) -> bool:
-    """Tell whether an import statement takes members of a module, rather than the module."""
+    """Return whether an import statement takes members of a module, rather than the module."""
     if any(is_within(module, other) for other in beside):
         return False
     # A re-exported member has the name of its definition.

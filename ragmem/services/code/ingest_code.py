@@ -54,7 +54,7 @@ class _Target:
     rebuild: bool
 
     def covers(self, path: str) -> bool:
-        """Tell whether a path of the project belongs to this run."""
+        """Return whether a path of the project belongs to this run."""
         return self.within == self.root or (self.root / path).is_relative_to(self.within)
 
 

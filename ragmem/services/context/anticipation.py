@@ -480,7 +480,7 @@ def _question(text: str, wanted: ContextLimits, most: int, shown: int) -> Questi
 
 
 def _is_own(match: Match, state: _SessionState) -> bool:
-    """Tell whether a memory comes from the session itself, which still has it in its context."""
+    """Return whether a memory comes from the session itself, which still has it in its context."""
     return match.memory.metadata.get("session") == state.asked.session
 
 
@@ -529,13 +529,13 @@ def _new(catalog: Catalog, answer: Answer, shown: Collection[str], least: float)
 
 
 def _stands_out(match: Match, answer: Answer, contrast: float) -> bool:
-    """Tell whether a match is so much more relevant than the crowd, or applies as a rule."""
+    """Return whether a match is so much more relevant than the crowd, or applies as a rule."""
     crowd = answer.evidence.get("crowd")
     return crowd is None or match.terms.get("relevance", math.inf) - crowd >= contrast or _applies(match)
 
 
 def _applies(match: Match) -> bool:
-    """Tell whether a match is a rule that applies to the question."""
+    """Return whether a match is a rule that applies to the question."""
     return any(name.startswith(RULE_IN_SCOPE) for name in match.terms)
 
 

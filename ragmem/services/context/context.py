@@ -66,7 +66,7 @@ class SizeLimit:
         return cls(math.inf if tokens is None else tokens, math.inf if chars is None else chars)
 
     def holds(self, tokens: float, chars: float) -> bool:
-        """Tell whether a text of this size has room."""
+        """Return whether a text of this size has room."""
         return tokens <= self.tokens and chars <= self.chars
 
     def less(self, text: str) -> "SizeLimit":
@@ -93,7 +93,7 @@ class Selection:
     chars: int = 0
 
     def would_hold(self, excerpt: Excerpt, chosen: Chosen) -> bool:
-        """Tell whether these parts of a memory fit in place of its current ones."""
+        """Return whether these parts of a memory fit in place of its current ones."""
         return self.room.holds(*self._with(excerpt, chosen))
 
     def put(self, excerpt: Excerpt, chosen: Chosen) -> bool:
@@ -352,7 +352,7 @@ def _put_core(shown: Selection, excerpt: Excerpt, *, lead: float | None = None) 
 
 
 def _grow(shown: Selection, excerpt: Excerpt) -> bool:
-    """Show one more part around the shown ones; tell whether there was one that fits."""
+    """Show one more part around the shown ones; return whether there was one that fits."""
     if excerpt.memory.id not in shown.parts:
         return False
     grown = False

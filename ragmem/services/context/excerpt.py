@@ -93,7 +93,7 @@ class Excerpt:
         return tuple(dict.fromkeys([*(part for part in self._answering if part in core), *self.core]))
 
     def answers(self, number: int) -> bool:
-        """Tell whether a part answers the question, so that the next one may do as well."""
+        """Return whether a part answers the question, so that the next one may do as well."""
         return number in self._answering
 
     @cached_property
@@ -173,7 +173,7 @@ class Excerpt:
         return f"\n{self._head(chosen)}\n{body}\n"
 
     def repeats(self, other: "Excerpt") -> bool:
-        """Tell whether nearly all of one excerpt is in the other, and both are valid or neither is."""
+        """Return whether nearly all of one excerpt is in the other, and both are valid or neither is."""
         if bool(self.note) != bool(other.note):
             return False
         smaller = min(len(self.pairs), len(other.pairs))
@@ -199,7 +199,7 @@ class Excerpt:
         return frozenset(pairwise(_WORD.findall(said[:COMPARED].lower())))
 
     def is_fence(self, number: int) -> bool:
-        """Tell whether a part is a code fence, which may be omitted alone."""
+        """Return whether a part is a code fence, which may be omitted alone."""
         return is_fence(self.text, self._parts[number])
 
     @cached_property
@@ -215,7 +215,7 @@ class Excerpt:
         return secret_search(self.text, self._redactor, self.memory.clean_hash)
 
     def _is_heading(self, number: int, title: str) -> bool:
-        """Tell whether a part is this heading."""
+        """Return whether a part is this heading."""
         start, end = self._parts[number]
         return _repeats(self.text[start:end], title)
 
@@ -264,7 +264,7 @@ def _parts_of_long(text: str) -> tuple[tuple[int, int], ...]:
 
 
 def _repeats(line: str, title: str) -> bool:
-    """Tell whether a part is a heading, and this one."""
+    """Return whether a part is a heading, and this one."""
     if not line.startswith("#") or "\n" in line:
         return False
     return line.strip(_MARKS).casefold() == title.strip(_MARKS).casefold()

@@ -67,7 +67,7 @@ def moment_figures(catalog: Catalog, counts: MomentCounts, *, since: datetime) -
 
 
 def _is_touched(told: Iterable[Memory], since_then: Iterable[Memory]) -> bool:
-    """Tell whether exchanges changed a file that memories name, or name one of their symbols."""
+    """Return whether exchanges changed a file that memories name, or name one of their symbols."""
     paths, symbols = set[str](), set[str]()
     for memory in told:
         for line in memory.indexed_text.splitlines()[:READ_LINES]:

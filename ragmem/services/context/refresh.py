@@ -163,7 +163,7 @@ class _KnownStatements:
         ]
 
     def takes(self, line: str) -> bool:
-        """Tell whether a line is new; it is known from then on."""
+        """Return whether a line is new; it is known from then on."""
         words = frozenset(words_of(line))
         if len(words) >= SHARED_WORDS:
             if any(len(words & other) >= ALREADY * min(len(words), len(other)) for other in self._said):
@@ -173,14 +173,14 @@ class _KnownStatements:
 
 
 def _is_promoted(entry: Entry, kept: Collection[str], policy: LifecyclePolicy) -> bool:
-    """Tell whether a user or three sessions confirm a memory, or it is a decision; gc does not count."""
+    """Return whether a user or three sessions confirm a memory, or it is a decision; gc does not count."""
     memory = entry.memory
     vouched = entry.pinned or entry.feedback > 0 or memory.source in kept
     return vouched or memory.protected or entry.sessions >= policy.promote_sessions
 
 
 def _belongs(entry: Entry, project: str) -> bool:
-    """Tell whether an entry may appear in a project's file."""
+    """Return whether an entry may appear in a project's file."""
     memory = entry.memory
     if memory.source in PROCEDURES or entry.feedback < 0 or entry.superseded_by:
         return False
@@ -190,7 +190,7 @@ def _belongs(entry: Entry, project: str) -> bool:
 
 
 def _is_read_from(entry: Entry, paths: Collection[str]) -> bool:
-    """Tell whether a memory was read from one of these files, or a part of one."""
+    """Return whether a memory was read from one of these files, or a part of one."""
     uri = entry.memory.uri
     # A path may contain a "#"; the locator of a part never does.
     return uri in paths or uri.rpartition("#")[0] in paths
@@ -235,7 +235,7 @@ def _group(entry: Entry, line: str, *, decided: bool) -> Group:
 
 
 def _is_durable(entry: Entry, line: str) -> bool:
-    """Tell whether a line of no group lasts: it was useful, was written by a person, or has a reason."""
+    """Return whether a line of no group lasts: it was useful, was written by a person, or has a reason."""
     used = entry.pinned or entry.sessions > 0 or entry.feedback > 0
     metadata = entry.memory.metadata
     written = "description" in metadata and (
@@ -307,12 +307,12 @@ def _line(entry: Entry, redactor: Redactor, *, decided: bool) -> tuple[str, floa
 
 
 def _is_settled(sentence: str) -> bool:
-    """Tell whether a sentence of an exchange states a decision, not a hypothetical case or one of others."""
+    """Return whether a sentence of an exchange states a decision of its own, not a hypothetical one."""
     return is_decision(sentence) and not _IMAGINED.search(sentence)
 
 
 def _is_only_decided(entry: Entry, policy: LifecyclePolicy) -> bool:
-    """Tell whether only decisions of a memory last: it is about a task or session and was not confirmed."""
+    """Return whether only decisions of a memory last: it is about a task or session and was not confirmed."""
     memory = entry.memory
     if (
         entry.pinned
@@ -325,7 +325,7 @@ def _is_only_decided(entry: Entry, policy: LifecyclePolicy) -> bool:
 
 
 def _is_of_person(memory: Memory) -> bool:
-    """Tell whether a memory says that it is about the person or from what they told the assistant."""
+    """Return whether a memory says that it is about the person or from what they told the assistant."""
     return memory.metadata.get("type", "").lower() in {"feedback", "user", "preference"}
 
 

@@ -37,7 +37,7 @@ class RefreshPlan:
 
     @property
     def changed(self) -> bool:
-        """Tell whether the file has to be written."""
+        """Return whether the file has to be written."""
         return self.before != self.after
 
     @property

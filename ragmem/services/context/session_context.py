@@ -59,7 +59,7 @@ _TELLING = (RecordType.SESSION_INSIGHT, RecordType.EPISODE)
 
 
 def _is_episode(memory: Memory) -> bool:
-    """Tell whether a memory describes a session: by its source, or as an insight or an episode."""
+    """Return whether a memory describes a session: by its source, or as an insight or an episode."""
     return memory.source in EPISODES or type_of(memory.source, memory.tags) in _TELLING
 
 

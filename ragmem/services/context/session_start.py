@@ -335,7 +335,7 @@ def _and_then(said: str, more: str) -> str:
 
 
 def _is_statement(sentence: str) -> bool:
-    """Tell whether a sentence is self-contained: no announcement, no row of a table, no torn emphasis."""
+    """Return whether a sentence is self-contained: no announcement, no row of a table, no torn emphasis."""
     if count_words(sentence) <= LEAST_WORDS or sentence.endswith((":", "\uff1a")) or _TORN.search(sentence):
         return False
     return classify_voice(sentence, listed=True) is Voice.STATES
@@ -413,7 +413,7 @@ def _rules(
 
 
 def _is_rule(entry: Entry, policy: LifecyclePolicy) -> bool:
-    """Tell whether people or several sessions confirmed a memory, and it is a rule, a decision or a trap."""
+    """Return whether people or several sessions confirmed a memory: a rule, a decision or a pitfall."""
     memory = entry.memory
     if memory.source in PROCEDURES or entry.superseded_by or entry.perhaps_outdated:
         return False

@@ -108,7 +108,7 @@ class Topic:
     names: tuple[str, ...] = ()
 
     def has(self, name: str) -> bool:
-        """Tell whether a prompt of the session had this name."""
+        """Return whether a prompt of the session had this name."""
         return _hash(name) in self.names
 
     def with_names(self, names: Sequence[str]) -> "Topic":

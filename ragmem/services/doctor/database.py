@@ -104,7 +104,7 @@ def check_schema(patient: DoctorContext) -> Iterator[Check]:
 
 
 def _is_older(patient: DoctorContext) -> bool:
-    """Tell whether the schema was not migrated, because the memory is read-only."""
+    """Return whether the schema was not migrated, because the memory is read-only."""
     database = patient.catalog.database
     if database.path is None:
         # `check_schema` has migrated it.

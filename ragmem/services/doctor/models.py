@@ -109,7 +109,7 @@ def check_model_change(patient: DoctorContext) -> Iterator[Check]:
 
 
 def check_languages(patient: DoctorContext) -> Iterator[Check]:
-    """Tell of a model for all languages where many memories are in another language than English."""
+    """Recommend a multilingual model if many memories are not in English."""
     if patient.settings.models.backend != BUNDLED_BACKEND:
         return
     memories = patient.catalog.memories

@@ -209,7 +209,7 @@ class _Round:
         self._invalid = {}
 
     def _still_answers(self, chunk: Chunk | None) -> bool:
-        """Tell whether the model still answers about a text that it answered before."""
+        """Return whether the model still answers about a text that it answered before."""
         if chunk is None:
             return False
         most = self._ports.settings.extraction.max_tokens

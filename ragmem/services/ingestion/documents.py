@@ -42,12 +42,12 @@ def costly_rules(rules: str, settings: Settings) -> str:
 
 
 def is_costly(reading: ReadResult) -> bool:
-    """Tell whether a document exceeded the limits; it is not read again before something changes."""
+    """Return whether a document exceeded the limits; it is not read again before something changes."""
     return isinstance(reading.error, ReadError) and reading.error.reason is Reason.COSTLY
 
 
 def is_unread_picture(reading: ReadResult) -> bool:
-    """Tell whether a file is a picture or a scan that gave no text; that is no failure."""
+    """Return whether a file is a picture or a scan that gave no text; that is no failure."""
     return isinstance(reading.error, ReadError) and reading.error.reason is Reason.PICTURE
 
 
@@ -58,7 +58,7 @@ class UnreadPictures:
     _paths: dict[str, list[str]] = field(default_factory=dict)
 
     def add(self, reading: ReadResult) -> bool:
-        """Add a file if it is one of them, and tell whether it is."""
+        """Add a file if it is one of them, and return whether it is."""
         if isinstance(reading.error, ReadError) and is_unread_picture(reading):
             self._paths.setdefault(reading.error.problem, []).append(show(reading.path))
             return True

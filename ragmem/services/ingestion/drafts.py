@@ -257,7 +257,7 @@ def readable_files(discovery: Discovery) -> list[Path]:
 
 
 def _is_note(path: Path) -> bool:
-    """Tell whether a file without a suffix is named like a note and begins like a text."""
+    """Return whether a file without a suffix is named like a note and begins like a text."""
     if _SUFFIX.search(path.name) or not (" " in path.name.strip() or path.name.lower() in _NAMES):
         return False
     try:
@@ -268,7 +268,7 @@ def _is_note(path: Path) -> bool:
 
 
 def _would_be_read(one: SkippedPath) -> bool:
-    """Tell whether a skipped path could be read if it were an ordinary file or folder."""
+    """Return whether a skipped path could be read if it were an ordinary file or folder."""
     if one.reason in {FOLDER, READ_ALREADY}:
         return False
     if one.path.suffix.lower() in READABLE_SUFFIXES:

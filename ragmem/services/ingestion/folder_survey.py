@@ -35,7 +35,7 @@ class FolderSurvey:
 
     @property
     def is_large(self) -> bool:
-        """Tell whether a person should confirm first."""
+        """Return whether a person should confirm first."""
         return self.more or self.files > MANY_FILES or self.bytes > MANY_BYTES
 
 

@@ -178,7 +178,7 @@ class _Drain:
         self._began = time.monotonic()
 
     def is_late(self) -> bool:
-        """Tell whether the time is up."""
+        """Return whether the time is up."""
         return self._seconds is not None and time.monotonic() - self._began > self._seconds
 
     def drain(self, batch: Sequence[Path]) -> None:

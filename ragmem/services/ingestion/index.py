@@ -44,7 +44,7 @@ PACKED_FROM = 50
 
 
 def is_larger_part(catalog: Catalog, memories: int) -> bool:
-    """Tell whether so many memories are the larger part of a home, and worth rewriting files for."""
+    """Return whether so many memories are the larger part of a home, and worth rewriting files for."""
     return memories >= PACKED_FROM and 2 * memories > sum(catalog.overview.count_by("state").values())
 
 
@@ -149,7 +149,7 @@ def _current(catalog: Catalog, records: Sequence[Record]) -> set[str]:
 
 
 def _has_text_of(record: Record, item: Item | None) -> bool:
-    """Tell whether a record has the text and chunks of a memory that belongs into the store."""
+    """Return whether a record has the text and chunks of a memory that belongs into the store."""
     if item is None:
         return False
     memory, chunks = item

@@ -74,7 +74,7 @@ class RepositoryFinder:
 
     @property
     def has_searched(self) -> bool:
-        """Tell whether a source has named repositories."""
+        """Return whether a source has named repositories."""
         return "search" in self.__dict__
 
     def of(self, spec: SourceSpec) -> tuple[Path, ...]:

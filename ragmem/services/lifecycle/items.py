@@ -158,7 +158,7 @@ class Plan:
 
     @property
     def empty(self) -> bool:
-        """Tell whether nothing would change."""
+        """Return whether nothing would change."""
         return not (self.active_items() or self.cards or self.comparisons or any(self.sweep.values()))
 
     @property
@@ -168,7 +168,7 @@ class Plan:
 
     @property
     def large(self) -> bool:
-        """Tell whether more than a third of the searched memories would be removed."""
+        """Return whether more than a third of the searched memories would be removed."""
         before = self.searched or self.memories
         return before > SMALL_STORE and self.removal_count > LARGE_SHARE * before
 

@@ -65,7 +65,7 @@ class Words:
 
     @property
     def counted(self) -> Flags:
-        """Tell of each word whether it is one of the whole of a memory that may be superseded."""
+        """Return for each word whether it is a word of a memory that may be superseded as a whole."""
         lengths = self.wholes + self.others
         owners = self.owners
         within = np.arange(len(self.words)) - (np.cumsum(lengths) - lengths)[owners]

@@ -232,7 +232,7 @@ def _keep_findings(
 
 
 def _is_compared(project: str, waiting: Mapping[str, int]) -> bool:
-    """Tell whether a project is fully compared; unassigned memories are from many projects and never are."""
+    """Return whether a project is fully compared; unassigned memories never are."""
     return project != UNASSIGNED and not waiting.get(project, 0)
 
 

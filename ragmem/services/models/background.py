@@ -52,7 +52,7 @@ def start(home: Path, log: Path) -> int:
 
 
 def stop(home: Path, *, patience: float) -> bool:
-    """End the background process of this home, and tell whether there was one; its vectors stay.
+    """End the background process of this home, and return whether there was one; its vectors stay.
 
     Raises StoreBusyError if it does not end, or belongs to another user or machine.
     """

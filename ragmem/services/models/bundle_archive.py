@@ -79,7 +79,7 @@ def sizes_by_part(sizes: Iterable[tuple[str, int]]) -> dict[str, tuple[int, int]
 
 
 def is_compressed(path: Path) -> bool:
-    """Tell whether a bundle of this name is compressed; raises UsageError for an invalid name."""
+    """Return whether a bundle of this name is compressed; raises UsageError for an invalid name."""
     for suffix, packed in SUFFIXES.items():
         if path.name.endswith(suffix) and path.name != suffix:
             return packed

@@ -39,7 +39,7 @@ class WheelTarget:
 
     @property
     def foreign(self) -> bool:
-        """Tell whether the target is another machine, for which nothing can be built here."""
+        """Return whether the target is another machine, for which nothing can be built here."""
         return bool(self.platforms or self.python)
 
     @property

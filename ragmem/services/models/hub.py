@@ -223,7 +223,7 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
 
 
 def is_onnx(path: str) -> bool:
-    """Tell whether a file of a model is an ONNX graph, or has weights of one."""
+    """Return whether a file of a model is an ONNX graph, or has weights of one."""
     return bool(_ONNX.fullmatch(path))
 
 

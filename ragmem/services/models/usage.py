@@ -46,7 +46,7 @@ class Limit:
 
     @property
     def is_reached(self) -> bool:
-        """Tell whether background work must wait until tomorrow."""
+        """Return whether background work must wait until tomorrow."""
         return self.used >= self.cap
 
 

@@ -334,7 +334,7 @@ def _find_places(
 
 
 def _lies_in(memory: Memory, folders: Collection[str]) -> bool:
-    """Tell whether a memory was written in one of the folders, or in a session that was held there."""
+    """Return whether a memory was written in one of the folders, or in a session that was held there."""
     places = [memory.uri, memory.metadata.get("cwd", "")]
     for folder in folders:
         below = folder.rstrip("/") + "/"

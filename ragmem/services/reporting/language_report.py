@@ -288,7 +288,7 @@ def score(passage: Passage, found: Iterable[Extraction]) -> tuple[Counts, Counts
 
 
 def is_valid_json(answer: str) -> bool:
-    """Tell whether an answer is JSON of the wanted form as it is, without repair."""
+    """Return whether an answer is JSON of the wanted form as it is, without repair."""
     try:
         value = json.loads(answer)
     except (ValueError, RecursionError):

@@ -48,7 +48,7 @@ class Queue:
 
     @property
     def empty(self) -> bool:
-        """Tell whether nothing waits and nothing was set aside."""
+        """Return whether nothing waits and nothing was set aside."""
         return not (self.texts or self.events or self.aside or self.vectors)
 
 

@@ -146,12 +146,12 @@ def on_bundled_scale(known: Calibration | None) -> tuple[Calibration | None, Cos
 
 
 def is_bundled(known: Calibration) -> bool:
-    """Tell whether the bundled model was measured."""
+    """Return whether the bundled model was measured."""
     return not known.model or known.model.startswith(BUNDLED)
 
 
 def is_glossed(text: str, known: Calibration | None) -> bool:
-    """Tell whether the model that was measured reads a gloss of the text, because it knows English alone."""
+    """Return whether the measured model reads a gloss of the text, because it knows only English."""
     return known is not None and is_bundled(known) and is_foreign(text)
 
 
@@ -178,7 +178,7 @@ class EverydayQuestions:
 
 
 def is_due(known: Calibration | None, chunks: int, *, least: int | None = None) -> bool:
-    """Tell whether a store of so many chunks is to be measured (again); `least` replaces FROM_CHUNKS."""
+    """Return whether a store of so many chunks is to be measured (again); `least` replaces FROM_CHUNKS."""
     if chunks < (FROM_CHUNKS if least is None else least):
         return False
     return known is None or not known.chunks / GROWTH < chunks < known.chunks * GROWTH

@@ -93,7 +93,7 @@ class SecretSearch:
 
 
 def _reaches_far(text: str) -> bool:
-    """Tell whether a text has a secret that may end anywhere."""
+    """Return whether a text has a secret that may end anywhere."""
     if text.isascii():
         # The pattern ignores case, and takes a hundred times as long.
         small = text.lower()
@@ -226,7 +226,7 @@ def _choose(text: str, ordered: Sequence[Span], most: int) -> dict[Span, int]:
 
 
 def _is_in_fence(text: str, at: int) -> bool:
-    """Tell whether an odd number of lines before a place open or close a code fence."""
+    """Return whether an odd number of lines before a place open or close a code fence."""
     return any((text.startswith(mark) + text.count(f"\n{mark}", 0, at)) % 2 for mark in ("```", "~~~"))
 
 

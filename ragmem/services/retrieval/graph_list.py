@@ -114,7 +114,7 @@ class _PassageText:
         return _flat(words_of(f"{self.passage.title}\n{self.passage.heading}\n{beginning}"))
 
     def names(self, name: "_Name") -> bool:
-        """Tell whether a name is in the text, perhaps with other endings."""
+        """Return whether a name is in the text, perhaps with other endings."""
         text, beginning = self.plain, name.beginnings[0]
         if not all(other in text for other in name.beginnings):
             return False
@@ -130,7 +130,7 @@ class _PassageText:
         return False
 
     def is_about(self, name: "_Name") -> bool:
-        """Tell whether a name is in the title, the headings or the first line."""
+        """Return whether a name is in the title, the headings or the first line."""
         return name.flat in self._lead
 
 

@@ -131,7 +131,7 @@ def _occurrences(
 
 
 def _is_asked(one: Occurrence, times: Sequence[Span]) -> bool:
-    """Tell whether an occurrence begins in one of some spans; without any it does."""
+    """Return whether an occurrence begins in one of some spans; without any it does."""
     return not times or any(
         (start is None or one.start >= start) and (end is None or one.start < end) for start, end in times
     )

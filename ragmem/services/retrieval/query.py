@@ -184,7 +184,7 @@ def _nearest(
 
 
 def _is_filtered(question: Question) -> bool:
-    """Tell whether a question excludes some memories of its projects."""
+    """Return whether a question excludes some memories of its projects."""
     return bool(
         question.kinds
         or question.sources

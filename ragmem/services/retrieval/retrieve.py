@@ -103,7 +103,7 @@ def sources(search: Search, policy: Policy, more: Iterable[Source] = ()) -> list
 
 
 def _asks_twice(search: Search) -> bool:
-    """Tell whether a question has the form of two hops, and a model that makes further vectors at once."""
+    """Return whether a question has the form of two hops, and a model that makes further vectors at once."""
     return (
         search.store is not None
         and needs_hops(search.query.text)
@@ -177,7 +177,7 @@ class _Findings:
     scored: Mapping[str, ScoredMemory] = field(default_factory=dict)
 
     def has(self, name: str) -> bool:
-        """Tell whether a list has any hit."""
+        """Return whether a list has any hit."""
         return bool(self.hits.get(name))
 
     def candidates(self) -> CandidateSet:

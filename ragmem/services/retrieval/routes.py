@@ -369,7 +369,7 @@ def _match_preference(match: Match, routing: Routing) -> float:
 
 
 def _mentions_name(text: str, name: str) -> bool:
-    """Tell whether a text names a part of a program, or the last part of its dotted name, as a whole word."""
+    """Return whether a text has a program part, or the end of its dotted name, as a whole word."""
     last = name.rstrip("/").rpartition("/")[2].rpartition("::")[2]
     short = last if "/" in name or last.count(".") != 1 else last.rpartition(".")[2]
     wanted = "|".join(re.escape(item) for item in {name, last, short if len(short) > 3 else last})

@@ -221,7 +221,7 @@ def _missing(
 
 
 def _best_is_foreign(catalog: Catalog, scores: Sequence[ScoredMemory]) -> bool:
-    """Tell whether the best memory is in another language than English."""
+    """Return whether the best memory is in another language than English."""
     best = max(scores, key=lambda item: (item.own, item.memory_id)).memory_id
     return any(is_foreign(memory.text) for memory in catalog.memories.get([best]).values())
 
@@ -525,7 +525,7 @@ def _top_candidates(
 
 
 def _passes(outline: Outline, question: Question) -> bool:
-    """Tell whether a memory passes the filters of a question."""
+    """Return whether a memory passes the filters of a question."""
     return (
         (question.projects is None or outline.project in question.projects)
         and (not question.kinds or outline.kind in question.kinds)

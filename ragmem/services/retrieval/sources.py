@@ -161,7 +161,7 @@ def _matching_edits(path: str, edits: Sequence[Edit]) -> list[Edit]:
 
 
 def _ends_with(path: str, end: str) -> bool:
-    """Tell whether a path ends with another one, whole names of folders compared."""
+    """Return whether a path ends with another one, whole names of folders compared."""
     return path.endswith(f"/{end.lstrip('/')}")
 
 
@@ -224,7 +224,7 @@ def rules(search: Search) -> list[Hit]:
 
 
 def may_begin_work(text: str) -> bool:
-    """Tell whether a question may be what somebody is about to do: "how do I", "add a", and no "why is"."""
+    """Return whether a question may be what somebody is about to do: "how do I", "add a", and no "why is"."""
     words = text[:MAX_OPENING].casefold().split()
     return bool(words) and (words[0] not in _ASKING or not _INTENDING.isdisjoint(words[1:4]))
 

@@ -74,7 +74,7 @@ def backup_paths(places: Places) -> list[Path]:
 
 
 def is_backup_file(path: Path, places: Places) -> bool:
-    """Tell whether a file is a backup or a part of one."""
+    """Return whether a file is a backup or a part of one."""
     below = (folder_of(places), places.data / DAMAGED)
     whole = path.name.endswith((".db", ".db-wal", ".db-shm", SUFFIX))
     return whole and any(map(path.is_relative_to, below))

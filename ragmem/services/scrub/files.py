@@ -47,7 +47,7 @@ def home_files(places: Places) -> Iterator[Path]:
 
 
 def is_database_file(path: Path, places: Places) -> bool:
-    """Tell whether a file is a database of ragmem or derived from one: its tables are searched instead."""
+    """Return whether a file is a database of ragmem or derived from one: its tables are searched instead."""
     inside = path.relative_to(places.data).parts if path.is_relative_to(places.data) else ()
     return bool(inside) and (inside[0].startswith((DATABASE_NAME, OPERATIONAL_NAME)) or inside[0] in DERIVED)
 

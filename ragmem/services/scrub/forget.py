@@ -52,11 +52,11 @@ class Choice:
 
     @property
     def has_filters(self) -> bool:
-        """Tell whether there are conditions other than ids."""
+        """Return whether there are conditions other than ids."""
         return bool(self.sources or self.projects or self.stored)
 
     def matches(self, memory: Memory) -> bool:
-        """Tell whether all conditions apply to a memory."""
+        """Return whether all conditions apply to a memory."""
         return (
             (self.ids is None or memory.id in self.ids)
             and (not self.sources or memory.source in self.sources)
@@ -91,12 +91,12 @@ class Plan:
 
     @property
     def empty(self) -> bool:
-        """Tell whether there is nothing to forget."""
+        """Return whether there is nothing to forget."""
         return not (self.going or self.archived)
 
     @property
     def large(self) -> bool:
-        """Tell whether more than half of all memories would go; a single one is never too many."""
+        """Return whether more than half of all memories would go; a single one is never too many."""
         return len(self.going) > max(1, self.total // 2)
 
 

@@ -74,7 +74,7 @@ class Plan:
 
     @property
     def empty(self) -> bool:
-        """Tell whether nothing has to be done."""
+        """Return whether nothing has to be done."""
         return not (self.places or self.files or any(one.kinds for one in self.backups))
 
 
@@ -190,7 +190,7 @@ def _config_files(places: Places) -> list[Path]:
 
 
 def _may_match(path: Path, needles: Needles) -> bool:
-    """Tell whether a backup that could not be opened may have a match, judging by its bytes."""
+    """Return whether a backup that could not be opened may have a match, judging by its bytes."""
     if path.is_dir():
         return any(_may_match(one, needles) for one in path.iterdir())
     with suppress(OSError):
@@ -294,7 +294,7 @@ def verify(tools: ScrubContext, target: ScrubTarget, done: ScrubResult) -> None:
 
 
 def is_large(planned: Plan) -> bool:
-    """Tell whether more than half of all memories would be touched."""
+    """Return whether more than half of all memories would be touched."""
     return sum(not one.archived for one in planned.memories) > max(1, planned.total // 2)
 
 

@@ -191,7 +191,7 @@ class ScrubTarget:
         return memory if changed == memory else changed
 
     def is_emptied(self, before: Memory, covered: Memory) -> bool:
-        """Tell whether redaction removed all words of a memory."""
+        """Return whether redaction removed all words of a memory."""
         return covered.text != before.text and not any(map(str.isalnum, _MARKER.sub("", covered.text)))
 
     def _cover_title(self, memory: Memory, title: str, text: str) -> str:
@@ -314,7 +314,7 @@ def scrub_target(
 
 
 def _is_random(value: str) -> bool:
-    """Tell whether a value is not a word, so that its lower-case form is unmistakable as well."""
+    """Return whether a value is not a word, so that its lower-case form is unmistakable as well."""
     return len(value) >= MIN_VALUE and any(map(str.isdigit, value)) and not any(map(str.isspace, value))
 
 

@@ -45,14 +45,14 @@ class SeenFiles:
         self._seen = {} if anew else catalog.files.seen_files(spec.name)
 
     def is_unchanged(self, path: Path, size: int, modified_ns: int) -> bool:
-        """Tell whether a file and the rules for reading it are the same as before."""
+        """Return whether a file and the rules for reading it are the same as before."""
         before = self._seen.get(str(path))
         if before is None or (before.size, before.modified_ns) != (size, modified_ns):
             return False
         return before.rules in {self._rules, self._given_up}
 
     def is_known(self, path: Path) -> bool:
-        """Tell whether a file may have been read before."""
+        """Return whether a file may have been read before."""
         return self._anew or str(path) in self._seen
 
     def count(self, path: Path, tally: Tally, report: SeedReport) -> None:

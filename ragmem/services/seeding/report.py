@@ -177,7 +177,7 @@ class SeedReport:
 
     @property
     def would_change(self) -> bool:
-        """Tell whether the memory is not up to date with the sources."""
+        """Return whether the memory is not up to date with the sources."""
         unread = self.dry_run and self.streamed is not None and self.streamed.files
         return bool(self.resumed or self.shrunk or unread) or any(
             tally.new or tally.changed for tally in self.tallies

@@ -155,7 +155,7 @@ class TranscriptSeeder:
         streamed.seconds += time.perf_counter() - self._began
 
     def _is_own(self, file: _File, report: SeedReport) -> bool:
-        """Tell whether a file is an export of a session that is read from its own transcript."""
+        """Return whether a file is an export of a session that is read from its own transcript."""
         session = session_of(file.path)
         if not session or not self._own.reads(session):
             return False

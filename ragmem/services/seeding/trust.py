@@ -33,7 +33,7 @@ class Trust:
         self._known: dict[Path, bool] = {}
 
     def covers(self, root: Path) -> bool:
-        """Tell whether the repository at a folder is trusted; False where git does not answer."""
+        """Return whether the repository at a folder is trusted; False where git does not answer."""
         if root not in self._known:
             self._known[root] = self._is_named(root) or _has_own_commit(root)
         return self._known[root]
@@ -76,7 +76,7 @@ class Trust:
 
 
 def is_gated(spec: SourceSpec) -> bool:
-    """Tell whether a source reads all repositories of this disk, and not folders that a person has named."""
+    """Return whether a source reads all repositories of this disk, not only named folders."""
     return any(glob.startswith(REPOSITORY) for glob in spec.globs)
 
 

@@ -31,7 +31,7 @@ class Batch:
     """Files that are done with the batch; some may have no memory in it."""
 
     def is_full(self, memories: int) -> bool:
-        """Tell whether the batch is large enough to be written."""
+        """Return whether the batch is large enough to be written."""
         return len(self.judged) >= memories or self.characters >= BATCH_CHARACTERS or len(self.files) >= 500
 
 
@@ -111,7 +111,7 @@ class Writer:
                 finish()
 
     def _accept(self, batch: Batch, finish: Callable[[], None]) -> bool:
-        """Make the memories of a batch durable; tell whether all of them are, and `finish` with them."""
+        """Make the memories of a batch durable; return whether all of them are, and `finish` with them."""
 
         def accept(some: Sequence[ClassifiedMemory]) -> None:
             memories = [item.memory for item in some]

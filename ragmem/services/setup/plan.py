@@ -79,7 +79,7 @@ class SetupPlan:
 
     @property
     def reads(self) -> bool:
-        """Tell whether something is to be read."""
+        """Return whether something is to be read."""
         return bool(self.files.new or self.sessions.new)
 
     @property
@@ -89,12 +89,12 @@ class SetupPlan:
 
     @property
     def installs(self) -> bool:
-        """Tell whether the completion of a shell is to be written."""
+        """Return whether the completion of a shell is to be written."""
         return self.completion is not None and self.completion.change == "written"
 
     @property
     def is_done(self) -> bool:
-        """Tell whether nothing is left to do, but for vectors that may be on their way."""
+        """Return whether nothing is left to do, but for vectors that may be on their way."""
         return not (self.reads or self.connects or self.installs)
 
 

@@ -342,7 +342,7 @@ class Intake:
         return linked
 
     def _has_room(self, one: Reading, counts: dict[str, list[int]]) -> bool:
-        """Tell whether a member may have one record more; withdrawals and the like have room of their own."""
+        """Return whether a member may have one more record; withdrawals and the like count separately."""
         place = counts.setdefault(one.arrival.member, [0, 0])
         number = 0 if isinstance(one.record, SharedMemory) else 1
         if place[number] >= self._rules.most:

@@ -77,7 +77,7 @@ class OutgoingPlan:
 
     @property
     def empty(self) -> bool:
-        """Tell whether nothing would leave."""
+        """Return whether nothing would leave."""
         return not (self.records or self.unpushed)
 
     def reasons(self) -> dict[str, int]:
@@ -222,7 +222,7 @@ def _standings(
 
 
 def _is_redacted(memory: Memory, redactor: Redactor) -> bool:
-    """Tell whether a secret or a private part was taken out of a memory, or would be on its way out."""
+    """Return whether a secret or a private part was taken out of a memory, or would be on its way out."""
     told = "\n".join((memory.title, *memory.tags, memory.text, memory.metadata.get("fields", "")))
     if MARKED.search(told):
         return True

@@ -133,7 +133,7 @@ def member_id(settings: Settings, folder: Path) -> str:
 
 
 def is_private(settings: Settings, project: str, name: str) -> bool:
-    """Tell whether [share] private names a project, by its id or its name."""
+    """Return whether [share] private names a project, by its id or its name."""
     return bool({project, name} & set(settings.share.private))
 
 

@@ -80,7 +80,7 @@ class _Event:
 
     @property
     def is_end(self) -> bool:
-        """Tell whether the transcript seems complete."""
+        """Return whether the transcript seems complete."""
         own = self.text("agent") and Path(self.text("transcript")).stem != self.text("session")
         return self.fields["event"] == SESSION_END or bool(own and self.fields["event"] == SUBAGENT_STOP)
 

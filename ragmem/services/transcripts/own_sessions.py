@@ -47,11 +47,11 @@ class OwnSessions:
         return frozenset(names)
 
     def has(self, session: str) -> bool:
-        """Tell whether a session's own transcript is on this disk, or was read while it was."""
+        """Return whether a session's own transcript is on this disk, or was read while it was."""
         return session in self._read or bool(self._on_disk.intersection((session, session.partition("-")[0])))
 
     def reads(self, session: str) -> bool:
-        """Tell whether a session's own transcript was read, or will be by the next seed or a hook."""
+        """Return whether a session's own transcript was read, or will be by the next seed or a hook."""
         spec = self._settings.sources.get(SOURCE)
         return session in self._read or (
             self.has(session) and bool(self._read or (spec is not None and spec.enabled))

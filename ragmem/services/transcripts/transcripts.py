@@ -157,7 +157,7 @@ def size_and_time(path: Path, status: os.stat_result) -> tuple[int, int]:
 
 
 def is_current(known: Transcript | None, *, size: int, modified_ns: int, rules: str, ended: bool) -> bool:
-    """Tell whether a file of this size and time was read completely, and by the same rules."""
+    """Return whether a file of this size and time was read completely, and by the same rules."""
     if known is None or (known.size, known.modified_ns) != (size, modified_ns):
         return False
     whole = known.position >= size or not ended
@@ -380,7 +380,7 @@ class _Capture:
         return readers.assistant_of(self.path, os.pread(self.descriptor, readers.HEAD_BYTES, 0)) or ""
 
     def _continues(self, known: Transcript, size: int) -> bool:
-        """Tell whether a file is the one that was read, and the rules are the same."""
+        """Return whether a file is the one that was read, and the rules are the same."""
         return (
             _rules_of(known) == self.rules
             and known.position <= size

@@ -79,7 +79,7 @@ class Batch:
     characters: int = 0
 
     def is_full(self, exchanges: int, characters: int) -> bool:
-        """Tell whether the batch has reached one of these limits."""
+        """Return whether the batch has reached one of these limits."""
         return self.exchanges >= exchanges or self.characters >= characters
 
     def take(self, other: "Batch", judged: list[ClassifiedMemory]) -> None:

@@ -65,7 +65,7 @@ class Manifest:
 
     @property
     def has_database(self) -> bool:
-        """Tell whether it holds a SQLite file and not an export."""
+        """Return whether it holds a SQLite file and not an export."""
         return any(part.name == DATABASE for part in self.files)
 
     def document(self) -> bytes:

@@ -263,7 +263,7 @@ def _ids(batch: _Batch) -> list[str]:
 
 
 def same_content(one: Memory, other: Memory) -> bool:
-    """Tell whether two memories are equal except for their state, recalls and moments of storage."""
+    """Return whether two memories are equal except for their state, recalls and moments of storage."""
     return (
         replace(
             one,

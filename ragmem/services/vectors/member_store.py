@@ -168,7 +168,7 @@ class MemberStore:
         return self._store.answering_model()
 
     def has_vectors_of(self, model: str) -> bool:
-        """Tell whether any vector is of this model."""
+        """Return whether any vector is of this model."""
         return self._store.has_vectors_of(model)
 
     def statistics(self) -> Mapping[str, int]:

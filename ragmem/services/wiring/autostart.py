@@ -110,7 +110,7 @@ def uninstall(service: Service) -> bool:
 
 
 def reaches_manager(service: Service) -> bool:
-    """Tell whether the service manager is reachable."""
+    """Return whether the service manager is reachable."""
     return not _run(service.probe)
 
 
@@ -139,7 +139,7 @@ def _run(command: Sequence[str]) -> str:
 
 
 def require_ours(service: Service) -> bool:
-    """Tell whether there is a file that ragmem wrote; raises UsageError for any other."""
+    """Return whether there is a file that ragmem wrote; raises UsageError for any other."""
     path = service.path
     if not path.is_symlink() and not path.exists():
         return False

@@ -74,7 +74,7 @@ class Call:
 
 
 def is_in_cache(program: Program) -> bool:
-    """Tell whether a program is in the cache of a tool that runs it once, so that it may vanish."""
+    """Return whether a program is in the cache of a tool that runs it once, so that it may vanish."""
     return any(part in program.words[0] for part in _CACHES)
 
 
@@ -105,7 +105,7 @@ def read_call(command: str) -> Call | None:
 
 
 def looks_like_ours(command: str) -> bool:
-    """Tell whether a command calls a hook of ragmem in any form."""
+    """Return whether a command calls a hook of ragmem in any form."""
     return _LIKE_OURS.search(command) is not None
 
 

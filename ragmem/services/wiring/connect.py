@@ -62,7 +62,7 @@ class FileChange:
 
     @property
     def is_changed(self) -> bool:
-        """Tell whether the file changes."""
+        """Return whether the file changes."""
         return self.before != self.after
 
     def diff(self) -> list[str]:
@@ -94,7 +94,7 @@ class Outcome:
 
     @property
     def is_changed(self) -> bool:
-        """Tell whether any file changes."""
+        """Return whether any file changes."""
         return any(change.is_changed for change in self.changes)
 
 
@@ -361,12 +361,12 @@ def find_state(desk: ConnectContext, record: Record, assistant: Assistant, scope
 
 
 def _names_server(connection: Connection | None) -> bool:
-    """Tell whether a connection has an MCP server; an unrecorded one should have it."""
+    """Return whether a connection has an MCP server; an unrecorded one should have it."""
     return connection is None or any(one.form in SERVER_FORMS for one in connection.files)
 
 
 def is_installed(assistant: Assistant, places: Places) -> bool:
-    """Tell whether an assistant is installed: by its folder, or by its program."""
+    """Return whether an assistant is installed: by its folder, or by its program."""
     if assistant.user_folder(places).is_dir():
         return True
     search = places.environ.get("PATH")

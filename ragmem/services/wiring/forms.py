@@ -31,7 +31,7 @@ class SettingsForm(Protocol):
     """One form of settings; all methods raise ConfigError for a text of another form."""
 
     def has_ours(self, text: str, assistant: Assistant, program: Program) -> bool:
-        """Tell whether the text connects this home."""
+        """Return whether the text connects this home."""
 
     def insert(
         self, path: Path, text: str | None, assistant: Assistant, program: Program, old: FileRecord | None
@@ -48,7 +48,7 @@ class JsonHooks:
     """Hooks in a JSON file."""
 
     def has_ours(self, text: str, assistant: Assistant, program: Program) -> bool:
-        """Tell whether a hook leads to this home."""
+        """Return whether a hook leads to this home."""
         try:
             return bool(own_hooks(read_hooks(text), assistant, program))
         except JsonTextError:  # the next step reports it
@@ -118,7 +118,7 @@ class TomlFlag:
     """The switch for hooks in a TOML file."""
 
     def has_ours(self, text: str, assistant: Assistant, program: Program) -> bool:
-        """Tell whether hooks are on, whoever turned them on."""
+        """Return whether hooks are on, whoever turned them on."""
         del program
         try:
             return toml_flag.state(text, assistant) is True
@@ -158,7 +158,7 @@ class Plugin:
     """A plug-in that is completely ours."""
 
     def has_ours(self, text: str, assistant: Assistant, program: Program) -> bool:
-        """Tell whether the plugin is ours and leads to this home."""
+        """Return whether the plugin is ours and leads to this home."""
         return is_ours(text, assistant) and _has_home(text, program)
 
     def insert(
@@ -206,7 +206,7 @@ class McpServer:
         self._module = module
 
     def has_ours(self, text: str, assistant: Assistant, program: Program) -> bool:
-        """Tell whether a server leads to this home."""
+        """Return whether a server leads to this home."""
         try:
             return servers.is_ours(self._value(text, assistant), program)
         except (JsonTextError, tomllib.TOMLDecodeError):  # the next step says where
@@ -283,12 +283,12 @@ def write_plugin(assistant: Assistant, program: Program) -> str:
 
 
 def is_ours(text: str, assistant: Assistant) -> bool:
-    """Tell whether a text is our plug-in, of any version."""
+    """Return whether a text is our plug-in, of any version."""
     return text.startswith(f"// The hooks of ragmem for {assistant.title}")
 
 
 def _has_home(text: str, program: Program) -> bool:
-    """Tell whether our plug-in uses the home of this program."""
+    """Return whether our plug-in uses the home of this program."""
     found = next((line for line in text.splitlines() if line.startswith(_VARIABLES)), "")
     try:
         return bool(json.loads(found.removeprefix(_VARIABLES)) == dict(program.variables))

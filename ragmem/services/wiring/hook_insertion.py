@@ -209,7 +209,7 @@ def remove_hooks(text: str, assistant: Assistant, program: Program, wiring: Inse
 
 
 def is_same_value(one: str, other: str) -> bool:
-    """Tell whether two texts hold the same value; an empty text equals an empty object."""
+    """Return whether two texts hold the same value; an empty text equals an empty object."""
     if not one.strip("\ufeff \t\r\n"):
         return not read_json(other).value
     try:

@@ -33,7 +33,7 @@ class Hook:
 
     @property
     def alone(self) -> bool:
-        """Tell whether its group has no other hook, and is removed with it."""
+        """Return whether its group has no other hook, and is removed with it."""
         return self.siblings == 1
 
 

@@ -48,7 +48,7 @@ def read_server(value: Any) -> Server | None:
 
 
 def is_ours(value: Any, program: Program) -> bool:
-    """Tell whether an entry uses the same home as a program, whichever version wrote it."""
+    """Return whether an entry uses the same home as a program, whichever version wrote it."""
     found = read_server(value)
     return (
         found is not None

@@ -205,7 +205,7 @@ def _start_up(
 
 
 def _is_named(file: Path, start_up: Path, *, home: Path) -> bool:
-    """Tell whether a person's start-up file mentions the completion or its folder in any form."""
+    """Return whether a person's start-up file mentions the completion or its folder in any form."""
     shown = [str(file.parent)]
     if file.is_relative_to(home):
         below = file.parent.relative_to(home)

@@ -67,7 +67,7 @@ class PhraseFilter:
         return np.array(chosen, dtype=np.int64)
 
     def allows(self, memory: int) -> bool:
-        """Tell whether the memory at a place of the corpus may be in the answer."""
+        """Return whether the memory at a place of the corpus may be in the answer."""
         if not self.possible[memory]:
             return False
         if memory not in self._told:

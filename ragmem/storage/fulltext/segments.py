@@ -171,7 +171,7 @@ def _concatenate(parts: Sequence[Documents], alive: Sequence[Array]) -> Document
 
 
 def equal(one: Segment, other: Segment) -> bool:
-    """Tell whether two segments say the same of the same memories, whatever their versions are."""
+    """Return whether two segments say the same of the same memories, whatever their versions are."""
     a, b = one.documents, other.documents
     same = [a.names[code] for code in a.projects.tolist()] == [b.names[code] for code in b.projects.tolist()]
     pairs = (

@@ -121,7 +121,7 @@ class Catalog:
         return cls(SQLiteDatabase(home, busy_timeout=busy_timeout), redactor)
 
     def exists(self) -> bool:
-        """Tell whether anything was ever stored here."""
+        """Return whether anything was ever stored here."""
         return self.database.exists()
 
     def prepare(self) -> None:

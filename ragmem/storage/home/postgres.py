@@ -132,12 +132,12 @@ class PostgresDatabase(Queries):
 
     @property
     def is_writing(self) -> bool:
-        """Tell whether this thread is inside of write(), and sees what may not be committed."""
+        """Return whether this thread is inside of write(), and sees what may not be committed."""
         current = self._current()
         return current is not None and current.writing
 
     def exists(self) -> bool:
-        """Tell whether there is any table of ours; raises StorageError where the server cannot tell."""
+        """Return whether there is any table of ours; raises StorageError where the server cannot tell."""
         if not self._exists:
             with self.read() as connection:
                 (self._exists,) = connection.execute(

@@ -322,7 +322,7 @@ def _role_rights(connection: Connection) -> tuple[bool, bool, bool]:
 
 
 def _make_role(database: Database, connection: Connection) -> bool:
-    """Make the role where it is missing, and tell whether it was."""
+    """Make the role where it is missing, and return whether it was."""
     exists, acts, gives = _role_rights(connection)
     (user,) = connection.execute("SELECT quote_ident(current_user)").fetchone()
     missing = [] if exists else [f"CREATE ROLE {ROLE} NOLOGIN"]

@@ -95,7 +95,7 @@ def mark_purge(connection: Connection) -> None:
 
 
 def purge_is_unfinished(connection: Connection) -> bool:
-    """Tell whether a purge stopped between the deletion of rows and that of their bytes."""
+    """Return whether a purge stopped between the deletion of rows and that of their bytes."""
     return meta.get(connection, _PURGE) is not None
 
 

@@ -167,7 +167,7 @@ def _extend_chain(before: Supersession | None, step: Supersession, start: str, l
 
 
 def _leads_to(connection: Connection, start: str, end: str) -> bool:
-    """Tell whether the chain of successors of one memory contains the other."""
+    """Return whether the chain of successors of one memory contains the other."""
     seen: set[str] = set()
     while start not in seen:
         if start == end:

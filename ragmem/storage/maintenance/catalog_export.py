@@ -36,7 +36,7 @@ class Selection:
 
     @property
     def whole(self) -> bool:
-        """Tell whether everything is selected."""
+        """Return whether everything is selected."""
         return self == Selection()
 
     def condition(self) -> tuple[str, list[str | int]]:

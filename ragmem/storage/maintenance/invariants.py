@@ -175,7 +175,7 @@ def _text_of(catalog: Catalog, memory: Memory) -> Iterator[str]:
 
 
 def covers(text: str, chunks: tuple[Chunk, ...]) -> bool:
-    """Tell whether the chunks are in order and leave out only white space."""
+    """Return whether the chunks are in order and leave out only white space."""
     last = 0
     for chunk in chunks:
         if chunk.start < last or chunk.end > len(text) or text[last : chunk.start].strip():

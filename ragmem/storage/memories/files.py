@@ -41,7 +41,7 @@ class Files:
 
     @property
     def is_shared(self) -> bool:
-        """Tell whether other machines may have seeded files into the same database."""
+        """Return whether other machines may have seeded files into the same database."""
         return bool(machine_of(self._database))
 
     def seen_files(self, source: str) -> dict[str, SeenFile]:

@@ -425,7 +425,7 @@ class Memories:
         )
 
     def has_backlog(self) -> bool:
-        """Tell whether so many memories are pending that only a seed or the warm process indexes them."""
+        """Return whether so many memories are pending that only a seed or the warm process indexes them."""
         rows = self._database.select(
             f"SELECT 1 FROM memories WHERE state = ? AND source NOT IN ({marks(DEFERRED_SOURCES)})"
             f" LIMIT 1 OFFSET {BACKLOG - 1}",

@@ -127,7 +127,7 @@ class EntityNames:
         return [identifier for _, identifier in sorted(self._database.select_in(sql, ids))]
 
     def is_learnt(self) -> bool:
-        """Tell whether the names of all memories have been learnt by the present rules."""
+        """Return whether the names of all memories have been learnt by the present rules."""
         with self._database.read() as connection:
             return meta.get(connection, _LEARNT) == _VERSION
 

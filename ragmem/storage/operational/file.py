@@ -31,7 +31,7 @@ class OperationalFile:
         self._settled = threading.local()
 
     def exists(self) -> bool:
-        """Tell whether anything was ever written."""
+        """Return whether anything was ever written."""
         return self.database.exists()
 
     def prepare(self) -> None:

@@ -71,7 +71,7 @@ class SharedRecord:
 
     @property
     def is_own(self) -> bool:
-        """Tell whether it was made of a memory of this home."""
+        """Return whether it was made of a memory of this home."""
         return self.memory not in {"", self.became}
 
 

@@ -26,7 +26,7 @@ class ContentEpoch:
 
     @property
     def is_watched(self) -> bool:
-        """Tell whether `watch` was called."""
+        """Return whether `watch` was called."""
         return self._connection is not None
 
     def watch(self, identity: tuple[int, ...]) -> None:

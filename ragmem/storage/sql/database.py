@@ -110,7 +110,7 @@ class Database(Queries, Protocol):
 
     @property
     def read_only(self) -> bool:
-        """Tell whether nothing can be written; known after it was opened."""
+        """Return whether nothing can be written; known after it was opened."""
 
     @property
     def identity(self) -> tuple[int, ...]:
@@ -118,10 +118,10 @@ class Database(Queries, Protocol):
 
     @property
     def is_writing(self) -> bool:
-        """Tell whether this thread is inside of write(), and sees what may not be committed."""
+        """Return whether this thread is inside of write(), and sees what may not be committed."""
 
     def exists(self) -> bool:
-        """Tell whether anything was ever stored."""
+        """Return whether anything was ever stored."""
 
     def size_elsewhere(self) -> int:
         """Return the size in bytes of the data outside of `home`."""

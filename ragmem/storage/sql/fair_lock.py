@@ -103,7 +103,7 @@ def _release(descriptor: int) -> None:
 
 
 def is_held(path: Path | str) -> bool:
-    """Tell whether anybody holds the lock of a file; for a ticket, whether its owner is waiting."""
+    """Return whether anybody holds the lock of a file; for a ticket, whether its owner is waiting."""
     try:
         descriptor = os.open(path, os.O_RDONLY)
     except FileNotFoundError:

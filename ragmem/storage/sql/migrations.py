@@ -131,7 +131,7 @@ def statements_of(script: str) -> list[str]:
 
 
 def table_exists(database: Database, connection: Connection, name: str) -> bool:
-    """Tell whether a database has a table."""
+    """Return whether a database has a table."""
     (count,) = connection.execute(_TABLE_EXISTS[database.dialect], (name,)).fetchone()
     return bool(count)
 
@@ -231,7 +231,7 @@ def _pending_steps(schema: Schema, found: SchemaState) -> list[Migration]:
 
 
 def _is_current(database: Database, schema: Schema, found: SchemaState) -> bool:
-    """Tell whether a database is current; raises StoreDamagedError for one that must not be changed."""
+    """Return whether a database is current; raises StoreDamagedError for one that must not be changed."""
     if problem := problem_of(schema, found):
         message, hint = problem
         raise StoreDamagedError(f'the database "{database.place}" {message}', hint=hint)

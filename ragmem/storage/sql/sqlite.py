@@ -118,7 +118,7 @@ class SQLiteDatabase(Queries):
 
     @property
     def is_writing(self) -> bool:
-        """Tell whether this thread is inside of write(), and sees what may not be committed."""
+        """Return whether this thread is inside of write(), and sees what may not be committed."""
         return bool(getattr(self._local, "writing", False))
 
     def epoch(self) -> int | None:
@@ -145,7 +145,7 @@ class SQLiteDatabase(Queries):
             self._local.epoch = self._epoch.number(held.identity)
 
     def exists(self) -> bool:
-        """Tell whether the database file exists."""
+        """Return whether the database file exists."""
         return self.path.is_file()
 
     def size_elsewhere(self) -> int:

@@ -45,7 +45,7 @@ class OpenFile(NamedTuple):
     immutable: bool = False
 
     def is_current(self) -> bool:
-        """Tell whether the file is the one that was opened; raises StorageError where it is missing."""
+        """Return whether the file is the one that was opened; raises StorageError where it is missing."""
         try:
             return _identity(self.path, immutable=self.immutable) == self.identity
         except FileNotFoundError as error:

@@ -89,7 +89,7 @@ def library_version() -> tuple[int, ...]:
 
 
 def has_fts5() -> bool:
-    """Tell whether the SQLite library has full-text search."""
+    """Return whether the SQLite library has full-text search."""
     with closing(sqlite3.connect(":memory:")) as connection:
         try:
             connection.execute("CREATE VIRTUAL TABLE probe USING fts5 (text)")

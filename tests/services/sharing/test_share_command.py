@@ -101,7 +101,7 @@ class Member:
 
 
 def has_daemon():
-    """Tell whether git has its daemon here; some packages leave it out."""
+    """Return whether git has its daemon here; some packages leave it out."""
     programs = subprocess.run(["git", "--exec-path"], capture_output=True, text=True, check=True).stdout
     return Path(programs.strip(), "git-daemon").exists()
 

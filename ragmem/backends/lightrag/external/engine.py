@@ -250,7 +250,7 @@ _held: dict[Path, tuple[int, int]] = {}
 
 
 def _keeps_files(storages: tuple[str, ...]) -> bool:
-    """Tell whether any of the storages keeps files that it holds in memory."""
+    """Return whether any of the storages keeps files that it holds in memory."""
     return any(name in _FILES for name in storages)
 
 

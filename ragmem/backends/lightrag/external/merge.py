@@ -59,7 +59,7 @@ class BufferedGraph:
         return self._nodes[node_id]
 
     async def has_edge(self, source_node_id: str, target_node_id: str) -> bool:
-        """Tell whether an edge exists, in either direction."""
+        """Return whether an edge exists, in either direction."""
         return await self.get_edge(source_node_id, target_node_id) is not None
 
     async def get_edge(self, source_node_id: str, target_node_id: str) -> _Fields | None:

@@ -104,7 +104,7 @@ class Profile:
 
     @property
     def uses_postgres(self) -> bool:
-        """Tell whether any of the storages is LightRAG's on PostgreSQL."""
+        """Return whether any of the storages is LightRAG's on PostgreSQL."""
         return any(name.startswith("PG") for name in self.names)
 
 

@@ -63,7 +63,7 @@ class Registry:
         self._known = ReadCache(database, self._read)
 
     def readable(self) -> bool:
-        """Tell whether the tables exist, without creating anything."""
+        """Return whether the tables exist, without creating anything."""
         if not self._ready:
             # Asking SQLite would create its file.
             absent = self._database.dialect == "sqlite" and not self._database.exists()

@@ -261,7 +261,7 @@ class _Workspace:
         return sum(row["weight"] for row in found.relations.get(pair, ())) if found else 0.0
 
     def _is_made(self, raw: str, mentions: Iterable[str], *named: str) -> bool:
-        """Tell whether all that is described comes from chunks that ragmem stored, so that it can be made."""
+        """Return whether all descriptions come from chunks that ragmem stored, and can be rebuilt."""
         known = [self._extractions[chunk] for chunk in mentions if chunk in self._extractions]
         if not known:
             return False

@@ -544,7 +544,7 @@ STORE = Schema(
 
 
 def is_ready(database: SQLiteDatabase) -> bool:
-    """Tell whether the tables exist, without creating any; older ones are migrated.
+    """Return whether the tables exist, without creating any; older ones are migrated.
 
     Raises the errors of `migrate`.
     """

@@ -172,7 +172,7 @@ def forget_chunks(connection: sqlite3.Connection, workspace: str, chunk_ids: Ite
 
 
 def is_empty(connection: sqlite3.Connection, workspace: str, namespace: str) -> bool:
-    """Tell whether no entity (or relation) of a workspace is mentioned."""
+    """Return whether no entity (or relation) of a workspace is mentioned."""
     return connection.execute(f"{_OF_SPACE[namespace]} LIMIT 1", (workspace,)).fetchone() is None
 
 

@@ -10,7 +10,7 @@ from ragmem.storage.sql.batches import batches, marks
 
 
 def has_texts(connection: sqlite3.Connection) -> bool:
-    """Tell whether the database has the catalog's texts."""
+    """Return whether the database has the catalog's texts."""
     return (
         connection.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'chunks'").fetchone()
         is not None

@@ -160,7 +160,7 @@ class RagmemDocStatusStorage(DocStatusStorage):  # type: ignore[misc]
             views.forget_documents(connection, self.workspace, ids)
 
     async def is_empty(self) -> bool:
-        """Tell whether there is no document."""
+        """Return whether there is no document."""
         return not self._select("LIMIT 1")
 
     async def drop(self) -> dict[str, str]:

@@ -26,11 +26,11 @@ class RagmemGraphStorage(BaseGraphStorage):  # type: ignore[misc]
         """Do nothing: writes go to the database at once."""
 
     async def has_node(self, node_id: str) -> bool:
-        """Tell whether the node exists."""
+        """Return whether the node exists."""
         return bool(await self.has_nodes_batch([node_id]))
 
     async def has_edge(self, source_node_id: str, target_node_id: str) -> bool:
-        """Tell whether the edge exists, in either direction."""
+        """Return whether the edge exists, in either direction."""
         return await self.get_edge(source_node_id, target_node_id) is not None
 
     async def node_degree(self, node_id: str) -> int:

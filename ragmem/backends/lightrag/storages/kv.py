@@ -99,7 +99,7 @@ class RagmemKVStorage(BaseKVStorage):  # type: ignore[misc]
                 sources.forget_chunks(connection, self.workspace, ids)
 
     async def is_empty(self) -> bool:
-        """Tell whether the namespace has no row."""
+        """Return whether the namespace has no row."""
         with self._database.read() as connection:
             if self._tracks_sources:
                 return sources.is_empty(connection, self.workspace, self.namespace)

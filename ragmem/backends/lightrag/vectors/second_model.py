@@ -85,7 +85,7 @@ def counts(connection: sqlite3.Connection) -> dict[str, dict[str, int]]:
 
 
 def has_vectors_of(connection: sqlite3.Connection, model: str) -> bool:
-    """Tell whether any vector is of this model; one search of the index for each namespace."""
+    """Return whether any vector is of this model; one search of the index for each namespace."""
     return any(
         connection.execute(
             f"SELECT 1 FROM {vectors.of_model(namespace)} LIMIT 1", (namespace, model)
@@ -278,7 +278,7 @@ def change_over(database: SQLiteDatabase, model: str, *, finish: Callable[[], No
 
 
 def _is_uneven(database: SQLiteDatabase, model: str) -> bool:
-    """Tell whether any id, even without an owner, has vectors but none of this model.
+    """Return whether any id, even without an owner, has vectors but none of this model.
 
     Scans the index by id, in a tenth of the time of single searches.
     """

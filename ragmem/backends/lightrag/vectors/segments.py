@@ -197,7 +197,7 @@ class Segment:
         return int(self.seqs[-1]) if len(self.seqs) else 0
 
     def agrees(self, rows: Sequence[Row]) -> bool:
-        """Tell whether the segment has all of the rows with the same scales and signs."""
+        """Return whether the segment has all of the rows with the same scales and signs."""
         for seq, _, scale, codes in rows:
             # Not searchsorted, which would copy all numbers of a mapped file each time.
             place = bisect_left(self.seqs, seq)

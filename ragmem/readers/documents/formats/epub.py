@@ -93,7 +93,7 @@ def _is_contents(item: Any) -> bool:
 
 
 def _is_locked(archive: ZipFile) -> bool:
-    """Tell whether the text is encrypted; many free books have encrypted fonts."""
+    """Return whether the text is encrypted; many free books have encrypted fonts."""
     methods = elements(_xml(archive, "META-INF/encryption.xml"), "encryptionmethod")
     return any((each.get("Algorithm") or "") not in _FONT_ENCRYPTION for each in methods)
 

@@ -135,7 +135,7 @@ def _is_described(facts: Facts) -> bool:
 
 
 def _says_something(facts: Facts) -> bool:
-    """Tell whether the metadata says more of an image than its name and size."""
+    """Return whether the metadata says more of an image than its name and size."""
     return _is_described(facts) or any((facts.first(*_TOLD), facts.taken, facts.camera, facts.position))
 
 

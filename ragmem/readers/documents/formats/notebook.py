@@ -108,7 +108,7 @@ def _heading(cell: Mapping[str, Any]) -> str:
 
 
 def _has_content(section: _Section) -> bool:
-    """Tell whether a section has more than its heading."""
+    """Return whether a section has more than its heading."""
     return bool(section.pictures or _HEADING.sub("", "\n".join(section.texts)).strip())
 
 

@@ -194,7 +194,7 @@ def _shape(shape: Any, name: str, slide: Slide, depth: int) -> str:
 
 
 def _is_list(shape: Any) -> bool:
-    """Tell whether a shape is a placeholder for a list, where paragraphs have bullets by default."""
+    """Return whether a shape is a placeholder for a list, where paragraphs have bullets by default."""
     node = next(every(shape, "ph"), None)
     return node is not None and (node.get("type") or "") in _LISTS
 

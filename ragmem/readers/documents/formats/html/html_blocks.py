@@ -49,7 +49,7 @@ def blocks(node: Any, page: Page, depth: int = 0) -> Written:
 
 
 def _holds_blocks(node: Any) -> bool:
-    """Tell whether an inline element (a link, a span) contains blocks, as is common."""
+    """Return whether an inline element (a link, a span) contains blocks, as is common."""
     return local(node) not in {"", "math", "svg", "script"} and any(
         local(each) in _BLOCKS for each in node.iter()
     )

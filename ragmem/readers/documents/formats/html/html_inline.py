@@ -44,7 +44,7 @@ class Page:
         self._elements = {id(each) for each in self.notes.values()}
 
     def is_note(self, node: Any) -> bool:
-        """Tell whether an element is a note, which is written at its reference."""
+        """Return whether an element is a note, which is written at its reference."""
         return id(node) in self._elements
 
     def take_below(self) -> list[str]:

@@ -72,7 +72,7 @@ def elements(root: Any, *names: str) -> Iterator[Any]:
 
 
 def contains(root: Any, *names: str) -> bool:
-    """Tell whether there is an element with one of these names."""
+    """Return whether there is an element with one of these names."""
     return next(elements(root, *names), None) is not None
 
 
@@ -156,13 +156,13 @@ def _is_hidden(node: Any, names: set[str]) -> bool:
 
 
 def _is_only_math(node: Any) -> bool:
-    """Tell whether an element contains only a formula, as an accessible version of its picture."""
+    """Return whether an element contains only a formula, as an accessible version of its picture."""
     found = list(elements(node, "math"))
     return bool(found) and length(node) == sum(length(each) for each in found)
 
 
 def _is_around(node: Any) -> bool:
-    """Tell whether an element is outside of the content: navigation, a dialog, the header and footer."""
+    """Return whether an element is outside of the content: navigation, a dialog, the header and footer."""
     name = local(node)
     if name in {"main", "article", "body"} or {"doc-endnotes", "doc-footnotes"} & roles(node):
         return False

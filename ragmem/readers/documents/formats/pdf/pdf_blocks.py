@@ -139,7 +139,7 @@ def _usual_gap(rows: Sequence[Sequence[Line]]) -> float:
 
 
 def _begins_paragraph(before: Line, line: Line, usual: float) -> bool:
-    """Tell whether a line begins a new paragraph."""
+    """Return whether a line begins a new paragraph."""
     gap = line.box.top - before.box.bottom
     apart = min(usual + _APART, _FARTHEST) * max(line.size, 1.0)
     resized = abs(line.size - before.size) > _RESIZED * max(line.size, before.size)
@@ -215,7 +215,7 @@ def _distance(column: tuple[float, float], middle: float) -> float:
 
 
 def _is_header(cells: Sequence[Sequence[str]]) -> bool:
-    """Tell whether the first row is a header: without digits, above rows that have some."""
+    """Return whether the first row is a header: without digits, above rows that have some."""
     if any(_DIGIT.search(cell) for cell in cells[0]) or not all(cells[0]):
         return False
     return all(any(_DIGIT.search(cell) for cell in row) for row in cells[1:])

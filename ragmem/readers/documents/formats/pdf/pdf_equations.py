@@ -133,7 +133,7 @@ def with_equations(page: Any, text_page: Any, words: Sequence[Word], place: Call
 
 
 def _has_equations(words: Sequence[Word]) -> bool:
-    """Tell at little cost whether a page may have some: by signs, or by small signs beside larger ones."""
+    """Return cheaply whether a page may have some: by signs, or by small signs beside larger ones."""
     for before, word in pairwise(words):
         if any(char in _SIGNS or "α" <= char <= "ω" or char >= "\U0001d400" for char in word.text):
             return True
@@ -173,7 +173,7 @@ def _glyphs(text_page: Any, words: Sequence[Word], place: Callable[..., Box]) ->
 
 
 def _may_belong(number: int, words: Sequence[Word], glyphs: Sequence[Sequence[_Glyph]]) -> bool:
-    """Tell whether a word may belong to an equation: all but words of letters in an upright font."""
+    """Return whether a word may belong to an equation: all but words of letters in an upright font."""
     some = _run(number, words, glyphs)
     text = "".join(glyph.sign for glyph in some)
     letters = "".join(filter(str.isalpha, text))
@@ -236,7 +236,7 @@ def _rules(
 
 
 def _touches(rule: Box, box: Box, *, within: float = 4.0) -> bool:
-    """Tell whether a box is right above or below a rule."""
+    """Return whether a box is right above or below a rule."""
     beside = rule.left - 1 <= box.middle <= rule.right + 1
     return beside and (
         abs(box.bottom - rule.top) < within
@@ -503,7 +503,7 @@ def _join(items: Sequence[_Item], rules: Sequence[Box]) -> _Item | None:
 
 
 def _is_limit(item: _Item, owner: _Item) -> bool:
-    """Tell whether a small item is above or below a large one, not beside it."""
+    """Return whether a small item is above or below a large one, not beside it."""
     beyond = 0.6 * owner.size
     outside = item.box.bottom <= owner.box.top + 1 or item.box.top >= owner.box.bottom - 1
     return outside and owner.box.left - beyond <= item.box.middle <= owner.box.right + beyond

@@ -88,7 +88,7 @@ def _columns(band: Sequence[Line], gutter: _Gutter) -> tuple[list[list[Line]], l
 
 
 def _is_running_text(column: Sequence[Line], width: float) -> bool:
-    """Tell whether a column is running text, whose lines fill its width, unlike the cells of a table."""
+    """Return whether a column is running text, whose lines fill its width, unlike the cells of a table."""
     lines = [line for line in column if not line.is_table]
     if len(lines) < _FEWEST or statistics.median(len(line.text) for line in lines) < _FEWEST_CHARS:
         return False

@@ -30,7 +30,7 @@ _PARAGRAPH = 20.0  # points from one paragraph of tesseract to the next
 
 
 def is_nonsense(lines: Sequence[Line]) -> bool:
-    """Tell whether a text layer is no text: signs without meaning, or next to no letters and digits."""
+    """Return whether a text layer is no text: signs without meaning, or next to no letters and digits."""
     signs = [char for line in lines for char in line.text if not char.isspace()]
     if len(signs) < _FEWEST_SIGNS:
         return False

@@ -63,7 +63,7 @@ class RuledTables:
 
 
 def _has_rules(page: Any) -> bool:
-    """Tell whether a page may have the grid of a table, because pdfplumber is slow."""
+    """Return whether a page may have the grid of a table, because pdfplumber is slow."""
     import pypdfium2.raw as pdfium  # type: ignore[import-untyped]
 
     across = down = boxes = 0
@@ -87,7 +87,7 @@ def _has_rules(page: Any) -> bool:
 
 
 def _is_table(cells: list[list[str]]) -> bool:
-    """Tell a table from a frame around text: two rows, two columns, and enough cells that are not empty."""
+    """Return whether it is a table, not a frame around text: two rows and columns, enough filled cells."""
     if len(cells) < 2 or max(len(row) for row in cells) < 2:
         return False
     every = [cell for row in cells for cell in row]

@@ -35,7 +35,7 @@ class Box:
         return (self.left + self.right) / 2
 
     def holds(self, other: "Box") -> bool:
-        """Tell whether the middle of another one is inside."""
+        """Return whether the middle of another one is inside."""
         down = (other.top + other.bottom) / 2
         return self.left <= other.middle <= self.right and self.top <= down <= self.bottom
 
@@ -120,13 +120,13 @@ def page_transform(page: Any) -> Callable[..., Box]:
 
 
 def _continues(before: Box, box: Box) -> bool:
-    """Tell whether a character directly follows another on its line, whatever the file has between."""
+    """Return whether a character directly follows another on its line, whatever the file has between."""
     apart = abs(box.left - before.right)
     return apart < _NO_BLANK * box.height and (before.top, before.bottom) == (box.top, box.bottom)
 
 
 def _breaks_word(before: Box, box: Box) -> bool:
-    """Tell whether a character has another size than the previous one, or is in another place."""
+    """Return whether a character has another size than the previous one, or is in another place."""
     small, large = sorted((before.height, box.height))
     elsewhere = box.top > before.bottom or box.bottom < before.top
     return small < _RESIZED * large or elsewhere or box.left - before.right > before.height

@@ -56,7 +56,7 @@ def blocks(node: Any, story: Story, depth: int) -> Iterator[Block]:
 
 
 def _is_contents(node: Any) -> bool:
-    """Tell whether an element is a generated table of contents, which repeats the headings."""
+    """Return whether an element is a generated table of contents, which repeats the headings."""
     return setting(within(node, "sdtPr", "docPartObj"), "docPartGallery") == "Table of Contents"
 
 

@@ -228,5 +228,5 @@ class Line:
 
 
 def _is_outermost(box: Any, top: Any) -> bool:
-    """Tell whether a box is not inside another box, which is read with it, and not a fallback."""
+    """Return whether a box is not inside another box, which is read with it, and not a fallback."""
     return not {"Fallback", "txbxContent"} & set(between(box, top))

@@ -69,7 +69,7 @@ class Story:
         return self.package.relations(self.part)
 
     def is_dropping(self) -> bool:
-        """Tell whether the text here is generated: a page number, a table of contents."""
+        """Return whether the text here is generated: a page number, a table of contents."""
         return self.is_even and any((each.split() or [""])[0].upper() in _FROM_LAYOUT for each in self.fields)
 
     def note(self, kind: str, identity: str) -> tuple[int, Remark | None]:

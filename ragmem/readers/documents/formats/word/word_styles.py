@@ -83,11 +83,11 @@ class Styles:
         return number, level
 
     def is_hidden(self, identity: str) -> bool:
-        """Tell whether the text of a style is hidden."""
+        """Return whether the text of a style is hidden."""
         return any(switch(child(style, "rPr"), "vanish") for style in self.chain(identity))
 
     def is_code(self, identity: str) -> bool:
-        """Tell by name and font whether a style is for code."""
+        """Return whether a style is for code, by its name and font."""
         if identity == self.default:
             return False
         fonts = (child(child(style, "rPr"), "rFonts") for style in self.chain(identity))
@@ -96,7 +96,7 @@ class Styles:
 
 
 def is_monospaced(fonts: Any) -> bool:
-    """Tell whether `w:rFonts` names a monospaced font."""
+    """Return whether `w:rFonts` names a monospaced font."""
     return bool(_MONOSPACED.search(value(fonts, "ascii")))
 
 
@@ -107,7 +107,7 @@ def setting(properties: Any, name: str, default: str = "") -> str:
 
 
 def switch(properties: Any, name: str) -> bool | None:
-    """Tell whether a property such as `w:vanish` is on; None where it is not set."""
+    """Return whether a property such as `w:vanish` is on; None where it is not set."""
     each = child(properties, name)
     return None if each is None else value(each, "val", "1") not in _OFF
 
@@ -154,7 +154,7 @@ class Numbering:
         )
 
     def is_list(self, number: str) -> bool:
-        """Tell whether a list exists; number 0 means that a paragraph is not in a list."""
+        """Return whether a list exists; number 0 means that a paragraph is not in a list."""
         return number in self.levels
 
     def next_label(self, number: str, level: int) -> str:
@@ -216,7 +216,7 @@ def _level(node: Any) -> Level:
 
 
 def _override(levels: dict[int, Level], number: Any) -> bool:
-    """Apply the overrides of one list to the levels of its kind; tell whether it restarts."""
+    """Apply the overrides of one list to the levels of its kind; return whether it restarts."""
     anew = False
     for each in number:
         if local(each) != "lvlOverride":

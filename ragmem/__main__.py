@@ -96,7 +96,7 @@ def _run(arguments: "Sequence[str]") -> int:
         # A ^C inside `exec` (dataclasses use it) makes CPython kill the process with the signal at exit, even
         # if the exception is caught. Another `exec` clears that flag.
         exec("")  # noqa: S102 - nothing is executed
-        _complain("interrupted; what was finished is stored", "run the same command again to go on")
+        _complain("interrupted; finished work is stored", "run the same command again to go on")
         return EXIT_INTERRUPTED
     except BrokenPipeError:
         # The reader of a pipe has left: exit quietly.
@@ -128,7 +128,7 @@ def _tell_of_failures() -> None:
     """Name the log that has the traceback of an input that failed without ending the command."""
     failures = sys.modules.get("ragmem.readers.failures")
     if failures is not None and failures.LOG.written is not None:
-        _say_beside(f"note: where in the code it failed stands in {failures.LOG.written}\n")
+        _say_beside(f"note: the traceback is in {failures.LOG.written}\n")
 
 
 def _dispatch(arguments: "Sequence[str]") -> int:

@@ -749,7 +749,7 @@ CASES = (
         "an option before the command that does not know it",
         "serve --port 0 members list",
         2,
-        "--port stands before members",
+        "--port must follow members",
     ),
     Case(
         "a member without a role",
@@ -991,7 +991,7 @@ CASES = (
         "an import from what is no store",
         "import --from claude-mem notes/wal.md",
         3,
-        'cannot import "notes/wal.md": it is no SQLite database',
+        'cannot import "notes/wal.md": it is not a SQLite database',
     ),
     Case(
         "an import from no export",
@@ -1032,7 +1032,7 @@ CASES = (
         "a backup that breaks off",
         "restore bad.tar.gz",
         6,
-        '"bad.tar.gz" is no sound backup: compressed file ended before the end-of-stream marker was reached',
+        '"bad.tar.gz" is a damaged backup: compressed file ended before the end-of-stream marker was reached',
         _broken_backup,
     ),
     Case(
@@ -1692,7 +1692,7 @@ def test_a_signal_ends_a_seeding_that_can_be_resumed(
         out, err = process.communicate(timeout=60)
     result = Result(process.returncode, home.shown(out), home.shown(err))
     if number == signal.SIGINT:
-        assert_refused(result, code, "interrupted; what was finished is stored")
+        assert_refused(result, code, "interrupted; finished work is stored")
     else:
         assert (result.code, result.out, result.err) == (code, "", "")
     assert 3 < len(home.memories()) < 203
@@ -1710,7 +1710,7 @@ def test_an_interrupt_inside_a_compiled_text_still_exits_with_130(home: Home):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False, timeout=60)
     assert_refused(
-        Result(done.returncode, "", done.stderr.decode()), 130, "interrupted; what was finished is stored"
+        Result(done.returncode, "", done.stderr.decode()), 130, "interrupted; finished work is stored"
     )
 
 
@@ -1726,7 +1726,7 @@ def document() -> str:
         ("seed", 'cannot write "...": database or disk is full', 3),
         ("serve --port 9622", "cannot listen on 127.0.0.1:9622: address already in use", 3),
         ("seed", "another process has been writing for 30 s", 5),
-        ("seed", "interrupted; what was finished is stored", 130),
+        ("seed", "interrupted; finished work is stored", 130),
     ]
     lines = [
         "# What bad input gives",

@@ -500,7 +500,7 @@ def test_each_provider_is_timed_and_has_to_make_sense(home, backend, monkeypatch
 def test_a_model_whose_vectors_mean_nothing_fails(home):
     result = home.run("models", "test", "fake")
     assert result.code == 1
-    assert "do not tell texts apart" in result.out
+    assert "do not distinguish texts" in result.out
 
 
 @pytest.mark.parametrize(("manner", "code"), [("garbage", 1), ("down", 4)])

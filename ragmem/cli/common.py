@@ -73,7 +73,7 @@ def run_default_command(
     if name is None:
         return show(as_json=as_json)
     if as_json:
-        raise UsageError(f"--json stands before {name}", hint=f"ragmem {group} {name} ... --json")
+        raise UsageError(f"--json must follow {name}", hint=f"ragmem {group} {name} ... --json")
     return EXIT_OK
 
 

@@ -261,7 +261,7 @@ def _refuse_options(context: typer.Context) -> None:
         source = context.get_parameter_source(parameter.name or "")
         if source is not None and source.name == "COMMANDLINE":
             raise UsageError(
-                f"{parameter.opts[0]} stands before {context.invoked_subcommand}",
+                f"{parameter.opts[0]} must follow {context.invoked_subcommand}",
                 hint=f"ragmem serve {context.invoked_subcommand} --help",
             )
 

@@ -524,7 +524,7 @@ def _say_answer(memory: "Ragmem", *, besides: Sequence["FirstAnswer"] = ()) -> "
     say()
     if not answer.lines:
         if _holds_memories(memory):
-            say("Nothing that was read tells what you decided or did last.")
+            say("Nothing that was read says what you decided or did last.")
         else:
             say("There is nothing to ask yet: no file or session of yours was found.")
         return answer

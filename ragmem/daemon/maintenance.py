@@ -87,7 +87,7 @@ class Maintenance:
                     has_rehearsed = True
                     self._rehearse()
             except RagmemError as error:
-                self._log.write_error("the inbox was not taken in", error)
+                self._log.write_error("the inbox was not ingested", error)
             except Exception as error:  # noqa: BLE001 - questions are answered whatever is wrong here
                 self._log.write_error("tending", error)
             finally:

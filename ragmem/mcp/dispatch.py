@@ -150,7 +150,7 @@ def _dispatch(memory: "Ragmem", request: Mapping[str, Any]) -> dict[str, Any]:
             result = prompt(memory, name, texts, session=session, cwd=folder)
         case _:
             raise UsageError(
-                f'"{text_field(request, "op")[:40]}" is no operation', hint="tool, resource or prompt"
+                f'"{text_field(request, "op")[:40]}" is not an operation', hint="tool, resource or prompt"
             )
     return _as_json(result)
 

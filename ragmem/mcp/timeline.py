@@ -271,6 +271,6 @@ def session_briefing(call: Call) -> Result:
         tokens=call.arguments.get("budget"),
     )
     text = block.text.replace(MORE, "get reads one in full; search finds more") or frame_lines(
-        [f"Nothing to tell yet of {call.projects_label(projects)}."]
+        [f"Nothing is known yet about {call.projects_label(projects)}."]
     )
     return Result(text, {"ids": [one.short_id for one in block.memories]})

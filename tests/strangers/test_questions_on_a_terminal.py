@@ -44,7 +44,7 @@ def test_no_and_an_end_of_input_read_nothing(large, keys):
 def test_an_interrupted_question_reads_nothing_and_says_so_on_a_line_of_its_own(large):
     shown = in_terminal("ingest", str(large), keys="\x03", after=QUESTION)
     assert shown.code == 130
-    assert "ragmem: interrupted; what was finished is stored" in shown.lines
+    assert "ragmem: interrupted; finished work is stored" in shown.lines
     assert not stored()
 
 
@@ -107,7 +107,7 @@ def test_an_interrupted_bar_goes_and_the_cursor_comes_back(large):
     assert shown.code == 130
     assert not [line for line in shown.lines if BAR in line]
     assert shown.written.count("\x1b[?25l") == shown.written.count("\x1b[?25h")
-    assert "ragmem: interrupted; what was finished is stored" in shown.lines
+    assert "ragmem: interrupted; finished work is stored" in shown.lines
 
 
 def test_what_is_piped_on_is_whole_while_the_bar_is_on_the_terminal(small):

@@ -433,7 +433,7 @@ def test_code_with_one_file_that_fails_is_stored_but_for_it_with_exit_code_3(pla
 def test_the_traceback_of_what_failed_is_kept_for_a_report_and_its_place_is_told(place, code):
     done = with_broken_parser(place, "ingest", "--code", str(code))
     log = place.ragmem / "state" / "failures.log"
-    assert done.stderr.splitlines()[-1] == f"note: where in the code it failed stands in {log}"
+    assert done.stderr.splitlines()[-1] == f"note: the traceback is in {log}"
     assert log.stat().st_mode & 0o077 == 0
     content = log.read_text()
     assert content.count("Traceback (most recent call last)") == 1

@@ -45,7 +45,7 @@ class Pages:
         for page in numbers[: self.limits.pages]:
             text = "\n\n".join(self.texts[page])
             if len(text) > left:
-                warnings.append(f"what is beyond {self.limits.characters:,} characters is left out")
+                warnings.append(f"text beyond {self.limits.characters:,} characters is left out")
                 break
             left -= len(text)
             place = (f"page={page}", f"page {page}") if page else ("", "")

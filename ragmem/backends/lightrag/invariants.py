@@ -104,7 +104,7 @@ _RULES: tuple[tuple[str, str], ...] = (
         ),
     ),
     (
-        "relations have an end that is no entity",
+        "relations have an end that is not an entity",
         f"SELECT {_EDGE_NAME} {_OF_EDGE} WHERE o.present AND ({LOST_END})",
     ),
     (

@@ -88,7 +88,7 @@ def _find_file_problems(folder: Path) -> list[str]:
     except OSError:
         return [f'"{folder}" has no config.json']
     except ValueError:
-        return [f'config.json of "{folder}" is no JSON']
+        return [f'config.json of "{folder}" is not JSON']
     if not isinstance(config, dict) or not config.get("model_type"):
         return [f'config.json of "{folder}" does not say which model_type it is']
     return [*_find_missing_template(folder), *weight_problems(folder)]

@@ -170,7 +170,7 @@ class Failures:
             hint = f"lower requests_per_minute or concurrency in {place}"
         elif status >= 500:
             message = f"{self._name} failed (status {status}){tail}"
-            hint = "try again later: what was not done stays pending"
+            hint = "try again later: unfinished work stays pending"
         again = (status in _AGAIN or (status >= 500 and status not in _NEVER)) and not quota
         return ProviderError(
             message,

@@ -171,5 +171,5 @@ def _score(item: "ListedInjection") -> str:
         return "none: not from a search"
     place = f", place {detail['place']} of {detail['of']} found" if "place" in detail else ""
     relevance, floor = detail.get("terms", {}).get("relevance"), detail.get("floor")
-    against = f"; relevance {relevance:.2f}, told from {floor:.2f} on" if relevance and floor else ""
+    against = f"; relevance {relevance:.2f}, injected from {floor:.2f} on" if relevance and floor else ""
     return f"{one.score:.2f}{place}{against}"

@@ -189,12 +189,12 @@ def omission(memory: Memory, standing: Standing, wish: Wish) -> str | None:
     if not (set(kinds_of(memory)) & set(wish.kinds) or set(memory.tags) & set(wish.tags)):
         return None
     rules = (
-        (memory.tier is not Tier.INGEST, "of little worth"),
+        (memory.tier is not Tier.INGEST, "of low value"),
         (standing.superseded, "superseded"),
         (is_of_document(memory.metadata), "a part of a document"),
         ("merged_from" in memory.metadata, "made of other memories"),
         (explicit_type(memory) is EntryType.THOUGHT, "a preference of yours"),
-        (_TELLS_OF_WORK.search(memory.title[:TITLE]) is not None, "it seems to tell of a session"),
+        (_TELLS_OF_WORK.search(memory.title[:TITLE]) is not None, "it seems to describe a session"),
         (memory.uri.rpartition("/")[2].lower() in _INSTRUCTIONS, "a file for an assistant"),
         (standing.tracked, "its file is in the repository"),
     )

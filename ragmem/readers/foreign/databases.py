@@ -162,7 +162,7 @@ def _require_database(path: Path) -> None:
     with os_errors_as(SourceError, f'read "{show(path)}"', hint="check its permissions"):
         head = _head(path)
     if head != SQLITE:
-        what = "it is empty" if not head else "it is no SQLite database"
+        what = "it is empty" if not head else "it is not a SQLite database"
         raise SourceError(f'cannot import "{show(path)}": {what}', hint=_NO_STORE)
 
 

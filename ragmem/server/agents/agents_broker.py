@@ -148,7 +148,7 @@ class AgentBroker:
             except RagmemError as error:
                 if str(error) != told:
                     told = str(error)
-                    self._warn(f"agents are not told of anything new: {error}")
+                    self._warn(f"agents are not notified: {error}")
                 # Retry less often, for example while the disk is full.
                 self._ended.wait(1.0)
         self._write_what_is_left()
@@ -180,7 +180,7 @@ class AgentBroker:
         try:
             self._write_delivered()
         except RagmemError as error:
-            self._warn(f"it was not noted which messages were handed out: {error}")
+            self._warn(f"the delivery of messages was not recorded: {error}")
 
 
 def _wake(listeners: Iterable[Listener]) -> None:

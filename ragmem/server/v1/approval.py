@@ -22,7 +22,7 @@ class ProposalItem(Shape):
     approval: Literal["proposed", "accepted", "rejected"]
     project: str
     title: str
-    says: str = Field(description="What a memory would tell, in a line.")
+    says: str = Field(description="What a memory would inject, in a line.")
     at: Moment
     sources: list[str] = Field(description="The source and session of a memory, or the sessions of a skill.")
     path: str = Field(description="The file of an accepted skill.")

@@ -75,7 +75,7 @@ class Life(Shape):
     pinned: bool
     superseded_by: str
     approval: Literal["", "proposed", "accepted", "rejected"] = Field(
-        description="Empty where it needs none; until it is accepted it counts for nothing."
+        description="Empty if it needs none; an unaccepted record has no effect."
     )
     action: str = Field(description="The action of gc: keep, archive, promote, ...")
     rule: str

@@ -69,7 +69,7 @@ class Question(Request):
     )
     cwd: Label = Field(
         default="",
-        description="The folder where it is asked: marks what was made on unmerged branches there.",
+        description="The working folder of the question: memories from its unmerged branches are marked.",
     )
     all_branches: StrictBool = Field(
         default=False, description="Rank memories of unmerged branches like all others."
@@ -118,7 +118,7 @@ class QueryAnswer(Shape):
     route: dict[str, Any]
     projects: list[str] | None
     missing: list[str] = Field(
-        description="Details of the question that no match tells: the matches are only the nearest."
+        description="Details of the question that no match has: the matches are only the nearest."
     )
     matches: list[Match]
     evidence: dict[str, Any] | None = Field(

@@ -39,7 +39,7 @@ class SharedMember(Shape):
     rejected: int
     withdrawn: int
     unsigned: int = Field(description="Those without a signature by a key that is known as theirs.")
-    muted: bool = Field(description="Whether nothing of theirs is told.")
+    muted: bool = Field(description="Whether the member is muted.")
     fetched_at: Moment | None
 
 
@@ -68,7 +68,7 @@ class SharedItem(Shape):
     member: str = Field(description="Who has shared it.")
     verdict: str = Field(description="verified, unsigned, or unknown: signed by a key that is not theirs.")
     approval: Literal["", "proposed", "accepted", "rejected"] = Field(
-        description="Empty where it needs none; nobody is told what is proposed or rejected."
+        description="Empty if it needs none; proposed and rejected memories are not injected."
     )
     withdrawn: bool
     memory: str = Field(description="The id of the memory that it became; empty before.")

@@ -73,7 +73,7 @@ def connect(
     waiting = catalog.connections.count_uncompared(model)
     left = sum(waiting.values())
     if scale is None:
-        note = f'what cosines of "{model}" are worth is known from {FEWEST} memories: nothing is connected'
+        note = f'fewer than {FEWEST} memories are too few to compare by "{model}": nothing is connected'
         return ConnectionReport(waiting=left, note=note if left else "")
     told = progress or Silent()
     told.begin("connecting", left)

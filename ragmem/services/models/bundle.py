@@ -264,7 +264,7 @@ def _note_missing_models(
 
 def _readme(decided: Plan, version: str) -> str:
     wanted = decided.wheels
-    wheels = "Wheels: none; ragmem is to be installed already"
+    wheels = "Wheels: none; ragmem must be installed already"
     if wanted is not None:
         extras = f" with {', '.join(wanted.extras)}" if wanted.extras else ""
         wheels = f"Wheels: ragmem{extras}, for Python {wanted.for_python} on {wanted.for_platform}"

@@ -335,7 +335,7 @@ def _fetch(hub: Hub, model: HubModel, file: HubFile, partial: Path) -> Iterator[
         begun.unlink()
         raise RagmemError(
             f'"{file.path}" of "{model.name}" arrived damaged: its checksum differs',
-            hint="run the same command again: this file is fetched anew",
+            hint="run the same command again: this file is fetched again",
         )
     sync(begun)
     begun.rename(path)

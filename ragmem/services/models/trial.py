@@ -137,7 +137,7 @@ def try_embedder(backend: str, embedder: Embedder) -> Trial:
         sense, problem = _measure_relatedness(asked, documents)
         figures |= sense
         if sameness < LEAST_SAMENESS:
-            problem = f"a text's vector depends on the texts beside it: cosine {sameness:.3f}"
+            problem = f"a text's vector depends on the other texts in its batch: cosine {sameness:.3f}"
     advice = "choose another model: ragmem models use minilm" if problem else ""
     return Trial(
         "embedder", backend, embedder.model_id, "failed" if problem else "ok", figures, problem, advice
@@ -170,7 +170,7 @@ def _measure_relatedness(asked: Any, documents: Any) -> tuple[dict[str, float], 
     }
     if right < LEAST_FOUND or margin < LEAST_MARGIN:
         problem = f"{right} of {len(own)} questions find their note, and the margin is {margin:.2f}"
-        return figures, f"its vectors do not tell texts apart: {problem}"
+        return figures, f"its vectors do not distinguish texts: {problem}"
     return figures, ""
 
 

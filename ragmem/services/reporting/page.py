@@ -133,5 +133,5 @@ def _footer(report: Report) -> Iterator[str]:
     yield "<footer>"
     if report.private:
         yield "<p>Without titles and names: only counts.</p>"
-    yield "<p>Counted on the machine where the memory lies. This file loads nothing and sends nothing.</p>"
+    yield "<p>Counted on the machine that stores the memory. This file loads nothing and sends nothing.</p>"
     yield "</footer>"

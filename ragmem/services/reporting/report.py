@@ -80,7 +80,7 @@ def _sentences(context: ReportContext, plots: Mapping[str, Plot]) -> Iterator[st
     figures = context.figures
     total = figures.total()
     if not total:
-        yield "Nothing is stored yet: `ragmem seed` reads what lies on disk."
+        yield "Nothing is stored yet: `ragmem seed` reads your files."
         return
     yield from _size(context, plots, total)
     yield from _time(context)
@@ -120,7 +120,7 @@ def _time(context: ReportContext) -> Iterator[str]:
         return
     first, last = map(from_stamp, extent)
     yield (
-        f"They tell of {first:%Y-%m-%d} to {last:%Y-%m-%d}; half of them are from"
+        f"They cover {first:%Y-%m-%d} to {last:%Y-%m-%d}; half of them are from"
         f" {from_stamp(middle):%Y-%m-%d} or later."
     )
     if context.now - last > STALE:

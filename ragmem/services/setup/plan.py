@@ -134,7 +134,7 @@ def _connections(
 ) -> list[Outcome]:
     if chosen and is_in_cache(desk.program):
         reason = (
-            "not connected, because this ragmem lies in a cache and may vanish;"
+            "not connected, because this ragmem is in a cache and may vanish;"
             " install it (uv tool, pipx), then `ragmem connect --all`"
         )
         problems.append(Problem("assistants", reason))

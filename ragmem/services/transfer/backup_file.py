@@ -196,6 +196,6 @@ def _numbers(value: Any) -> dict[str, int]:
 
 def _damage_error(path: Path, what: str) -> StoreDamagedError:
     return StoreDamagedError(
-        f'"{path}" is no sound backup: {what}',
+        f'"{path}" is a damaged backup: {what}',
         hint="nothing was changed; `ragmem backup --list` names the others, `ragmem import` takes an export",
     )

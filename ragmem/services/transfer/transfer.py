@@ -289,7 +289,7 @@ def _origin(source: End, done: TransferResult) -> Store | None:
     try:
         return source.open_store()
     except BackendError as error:
-        done.note = f"the vectors were made anew: {error}"
+        done.note = f"the vectors were computed again: {error}"
         return None
 
 

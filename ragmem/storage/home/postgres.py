@@ -274,7 +274,7 @@ class PostgresDatabase(Queries):
         if ended != "COMMIT":
             # So PostgreSQL answers, without an error, where a statement had failed and somebody went on.
             raise StorageError(
-                f'the database "{self.place}" rolled back: a statement had failed; nothing of it was written',
+                f'the database "{self.place}" rolled back, because a statement failed; nothing was written',
                 hint="please report it, with the command that failed",
             )
 

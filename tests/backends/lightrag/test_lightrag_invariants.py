@@ -19,7 +19,7 @@ DAMAGES = {
     "UPDATE store_name_vectors SET subject = 'x' WHERE namespace = 'entities'": "vectors are of no entity",
     "UPDATE store_nodes SET present = 0 WHERE id = 'Redis'": "vectors are of no entity",
     "UPDATE store_name_vectors SET object = 'x' WHERE namespace = 'relationships'": "are of no relation",
-    "DELETE FROM store_nodes WHERE id = 'Redis'": "relations have an end that is no entity",
+    "DELETE FROM store_nodes WHERE id = 'Redis'": "relations have an end that is not an entity",
     "INSERT INTO store_nodes (space, id) SELECT space, id FROM store_nodes WHERE id = 'Kafka'": "than once",
     "INSERT INTO store_chunks (space, position, id) SELECT space, 9, id FROM store_chunks LIMIT 1": (
         "chunks are there more than once"

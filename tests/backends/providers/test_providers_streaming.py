@@ -126,7 +126,7 @@ def test_a_server_without_parts_gives_one(chat):
         ([word("Well")], None),
         ([word("Well"), {"error": {"message": "overloaded"}}], "overloaded"),
         ([word("Well"), "{no json"], "JSON"),
-        ([word("Well"), {"choices": 7}], "form"),
+        ([word("Well"), {"choices": 7}], "violates its protocol"),
         ([word("Well"), word("", "content_filter")], "refuses"),
         ([{"choices": []}, "[DONE]"], "an empty answer"),
         ([word("<think>hm, hm"), word("", "length")], "did not finish"),

@@ -487,7 +487,7 @@ def test_what_was_read_is_not_denied_where_it_tells_nothing_of_the_past(home, ra
 
     assert "1 memory in" in done.stdout
     assert "no file or session of yours was found" not in done.stdout
-    assert "Nothing that was read tells what you decided or did last." in done.stdout
+    assert "Nothing that was read says what you decided or did last." in done.stdout
 
 
 def test_where_nothing_was_found_nothing_is_said_to_be_read_or_connected(home, ragmem):

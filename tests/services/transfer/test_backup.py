@@ -228,7 +228,7 @@ def test_all_backups_are_listed_with_what_they_hold(home):
     assert found["ragmem-20260602T123000Z.tar.gz"].counts["memories"] == 3
     assert found[replaced.name].counts["memories"] == 3
     assert found["before-catalog-schema-2-20200101T000000Z.db"].schemas["catalog"] == CATALOG.version
-    assert "is no sound backup" in found["ragmem-broken.tar.gz"].problem
+    assert "is a damaged backup" in found["ragmem-broken.tar.gz"].problem
 
 
 # --- restoring

@@ -30,7 +30,7 @@ def read(path: str, limits: Limits) -> ConvertedDocument:
     with open(path, encoding=encoding, newline="", errors="replace") as stream:  # noqa: PTH123
         text = stream.read(limits.characters + 1)
     if len(text) > limits.characters:
-        warnings.append(f"what is beyond {limits.characters:,} characters is left out")
+        warnings.append(f"text beyond {limits.characters:,} characters is left out")
         text = text[: limits.characters].rpartition("\n")[0]
     text = text.replace("\x00", "")
     declared, text, skipped = _split_declaration(text)

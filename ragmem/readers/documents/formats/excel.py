@@ -53,7 +53,7 @@ def read(path: str, limits: Limits) -> ConvertedDocument:
                 if left <= 0:
                     break
             if left <= 0:
-                warnings.append(f"what is beyond {limits.characters:,} characters is left out")
+                warnings.append(f"text beyond {limits.characters:,} characters is left out")
                 break
     properties = package.properties
     return ConvertedDocument(
@@ -71,7 +71,7 @@ def _sheet(
     cells = read_cells(package, sheet.path, characters=characters)
     if cells.is_cut:
         last = cells.rows[-1][0]
-        warnings.append(f'sheet "{sheet.name}" is read up to row {last:,}; what is beyond is left out')
+        warnings.append(f'sheet "{sheet.name}" is read up to row {last:,}; the rest is left out')
     if cells.formulas_without_value:
         warnings.append(
             f'sheet "{sheet.name}" has formulas without a value ({cells.formulas_without_value:,}): '

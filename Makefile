@@ -10,7 +10,7 @@ DATA   ?= ../shared/eval
 # A worker that has nothing left takes from the others, so that a long test at the end holds up only one.
 TEST_OPTIONS ?= -n 3 --dist worksteal
 # Tests that start few processes and need no model.
-QUICK_TESTS  := tests/domain tests/services/wiring tests/hooks/test_events_of_assistants.py tests/test_config.py tests/test_docs.py tests/test_front_door.py
+QUICK_TESTS  := tests/domain tests/services/wiring tests/hooks/test_events_of_assistants.py tests/test_config.py tests/test_docs.py tests/test_readme.py
 
 .PHONY: help install dev demo test quick search check format site bench completions web wheel sdist sbom quickstart clean
 

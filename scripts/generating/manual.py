@@ -22,7 +22,7 @@ value follows its option as the next word or after =; -- ends the options. An id
 letters at least."""
 EXAMPLES = (
     (
-        "Fill the memory from what lies on disk, and ask it:",
+        "Seed the memory from files on disk, and query it:",
         ("ragmem seed", 'ragmem query "why did the deploy fail"'),
     ),
     ("Keep something, and look at it:", ("git log -5 | ragmem ingest -", "ragmem inspect memories")),

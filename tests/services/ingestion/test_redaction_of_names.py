@@ -13,7 +13,7 @@ from ragmem.domain.sessions.agents import MessageType
 from ragmem.errors import UsageError
 from ragmem.services.ingestion.drafts import DraftOptions
 from ragmem.services.ingestion.sanitize import sanitize_draft
-from tests.services.ingestion.test_purifying_ways import holding
+from tests.services.ingestion.test_redaction_of_inputs import holding
 
 CHOOSER = random.Random(31)
 SECRET = "".join(CHOOSER.choice(string.ascii_letters + string.digits) for _ in range(36))

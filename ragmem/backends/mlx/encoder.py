@@ -25,7 +25,7 @@ class Encoder:
         positions = config.get("position_embedding_type", "absolute")
         if activation != "gelu" or positions != "absolute":
             raise BackendError(
-                f'ragmem does not compute a {config["model_type"]} with activation "{activation}" and '
+                f'ragmem does not support a {config["model_type"]} with activation "{activation}" and '
                 f'positions "{positions}"',
                 hint='set library = "mlx-embeddings" in [models.options], or use another model',
             )

@@ -151,7 +151,7 @@ def safetensors(header):
         ("model.safetensors", b"\xff" * 100, "model.safetensors"),
         ("model.safetensors", b"\x02" + b"\x00" * 7 + b"[]", "model.safetensors"),
         ("model.safetensors", "cut", "bytes"),
-        ("model.safetensors", (2**60).to_bytes(8, "little") + b"{}", "cut short"),
+        ("model.safetensors", (2**60).to_bytes(8, "little") + b"{}", "truncated"),
         ("model.safetensors", safetensors("[" * 200_000), "deep"),
         ("model.safetensors", safetensors(TENSOR.format("[1]", '[0, "x"]')), "not a list of tensors"),
         ("model.safetensors", safetensors(TENSOR.format("[1]", "[0, NaN]")), "not a list of tensors"),

@@ -496,7 +496,7 @@ NONE = {
     "a note as a database": (
         lambda here: _text_file(here, "n.db", "# note", "mempalace"),
         3,
-        "no SQLite database",
+        "not a SQLite database",
     ),
     "the database of another tool": (
         lambda here: ("mempalace", make_mcp(here / "s")),

@@ -30,7 +30,7 @@ class _Lazy:
         return lazy, (self.pattern, self._flags)
 
 
-class _Needy(_Lazy):
+class _GuardPattern(_Lazy):
     """A pattern that is not even compiled while no text has what each match has.
 
     Once it is compiled, the compiled methods replace these.
@@ -72,5 +72,5 @@ def lazy(source: _Letters, flags: int = 0, needs: str = "") -> re.Pattern[_Lette
     It is no instance of `re.Pattern`, so call its methods, not the functions of `re`. Each match of a pattern
     with `needs` ("a|b") has one of these strings, in lower case: for short texts that most often have none.
     """
-    made = _Needy(source, flags, needs) if needs and isinstance(source, str) else _Lazy(source, flags)
+    made = _GuardPattern(source, flags, needs) if needs and isinstance(source, str) else _Lazy(source, flags)
     return cast("re.Pattern[_Letters]", made)

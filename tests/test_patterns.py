@@ -72,7 +72,7 @@ NEEDY = [
     for thing in vars(importlib.import_module(module.name)).values()
     for one in (thing if isinstance(thing, tuple) else [thing])
     for one in (one if isinstance(one, tuple) else [one])
-    if type(one) is patterns._Needy
+    if type(one) is patterns._GuardPattern
 ]
 
 

@@ -76,7 +76,7 @@ def default_branch(head: Head) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Outside:
+class Divergence:
     """The local branches that are not merged into a head, and the commits that only they have."""
 
     branches: frozenset[str]
@@ -92,12 +92,12 @@ class Outside:
         return not commits or any(known.startswith(commits[-1]) for known in self.commits)
 
 
-def outside(head: Head, *, within_s: float = 0.0) -> Outside | None:
+def outside(head: Head, *, within_s: float = 0.0) -> Divergence | None:
     """Return what is not merged into a head; None if that is not known within so many seconds.
 
     The first call starts git in the background, so that a later one gets the answer.
     """
-    found: Outside | None = _kept(("outside", head.common, head.commit), lambda: _outside(head), within_s)
+    found: Divergence | None = _kept(("outside", head.common, head.commit), lambda: _outside(head), within_s)
     return found
 
 
@@ -112,7 +112,7 @@ def change_times(head: Head, path: str, *, within_s: float) -> tuple[int, ...] |
     return found
 
 
-def _outside(head: Head) -> Outside | None:
+def _outside(head: Head) -> Divergence | None:
     listing = ("for-each-ref", "--no-merged=HEAD", "--format=%(refname)", "refs/heads")
     branches = output_of(head.root, *listing, timeout=TIMEOUT_S)
     if branches is None:
@@ -121,14 +121,14 @@ def _outside(head: Head) -> Outside | None:
         line.removeprefix("refs/heads/") for line in branches.decode("utf-8", "replace").splitlines()
     )
     if not names:
-        return Outside(names, ())
+        return Divergence(names, ())
     commits = output_of(
         head.root,
         *("rev-list", f"--max-count={MOST_COMMITS}", "--branches", "--not", "HEAD", "--"),
         timeout=TIMEOUT_S,
     )
     known = commits.decode("ascii").split() if commits else []
-    return Outside(names, tuple(known)) if 0 < len(known) < MOST_COMMITS else None
+    return Divergence(names, tuple(known)) if 0 < len(known) < MOST_COMMITS else None
 
 
 def _times(head: Head, path: str) -> tuple[int, ...] | None:

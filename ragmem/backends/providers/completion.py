@@ -131,7 +131,7 @@ class ProviderLanguageModel:
 
     def _text_parts(self, stream: Stream, chat: ChatRequest) -> Iterator[str]:
         """Yield the text of a stream without the model's thoughts."""
-        thoughts, said, refusal, cut = Thoughts(), False, "", False
+        thoughts, said, refusal, cut = ThoughtFilter(), False, "", False
         counted: list[int | None] = [None, None]
         for event in stream:
             with self._transport.parsing():
@@ -178,7 +178,7 @@ class ProviderLanguageModel:
             )
 
 
-class Thoughts:
+class ThoughtFilter:
     """Removes the thoughts before the answer from a text that comes in parts."""
 
     def __init__(self) -> None:

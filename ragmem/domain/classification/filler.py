@@ -6,7 +6,7 @@ from enum import StrEnum
 from ragmem.patterns import lazy
 
 
-class Voice(StrEnum):
+class SentencePurpose(StrEnum):
     """The purpose of a sentence."""
 
     STATES = "states"
@@ -134,7 +134,7 @@ _REASONED = lazy(
 )
 
 
-def classify_voice(sentence: str, *, listed: bool = False) -> Voice:
+def classify_purpose(sentence: str, *, listed: bool = False) -> SentencePurpose:
     """Classify a sentence by how it opens.
 
     Thanks and turns of speech ("now", "so") are skipped first; the words after them decide. A report with a
@@ -143,7 +143,7 @@ def classify_voice(sentence: str, *, listed: bool = False) -> Voice:
     at = _LEAD.match(sentence)
     start = at.end() if at else 0
     if _MACHINE.match(sentence) or _MACHINE.match(sentence, start):
-        return Voice.CHATTER
+        return SentencePurpose.CHATTER
     opened = turned = False
     for _ in range(MOST_OPENERS):
         thanks = _ACKNOWLEDGES.match(sentence, start)
@@ -156,11 +156,11 @@ def classify_voice(sentence: str, *, listed: bool = False) -> Voice:
         start = found.end()
     rest = sentence[start:]
     if _is_narration(rest, opened=opened, turned=turned, listed=listed):
-        return Voice.CHATTER
+        return SentencePurpose.CHATTER
     chatter = _EVENT.match(rest) or _STATUS.match(rest)
     if not (chatter or _REPORTS.match(rest) or _is_tally(rest)) or _REASONED.search(rest):
-        return Voice.STATES
-    return Voice.CHATTER if chatter else Voice.REPORTS
+        return SentencePurpose.STATES
+    return SentencePurpose.CHATTER if chatter else SentencePurpose.REPORTS
 
 
 def _is_tally(rest: str) -> bool:

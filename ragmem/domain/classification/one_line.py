@@ -14,7 +14,7 @@ from ragmem.domain.classification.decision_record import (
     may_be_told,
     states_decision,
 )
-from ragmem.domain.classification.filler import Voice, classify_voice
+from ragmem.domain.classification.filler import SentencePurpose, classify_purpose
 from ragmem.domain.classification.protection import is_decision, protection_reasons
 from ragmem.domain.classification.standalone import (
     ASIDE,
@@ -309,7 +309,7 @@ def _is_told(text: str, sentence: str, block: Block, *, first: bool) -> bool:
     listed = block.form is BlockType.ITEM
     return (
         has_length(text)
-        and classify_voice(text, listed=listed) is Voice.STATES
+        and classify_purpose(text, listed=listed) is SentencePurpose.STATES
         and (first or not leans_back(sentence))
         and not ASIDE.match(sentence)
         and stands_alone(sentence)

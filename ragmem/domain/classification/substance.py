@@ -6,7 +6,7 @@ A sentence that only narrates work counts nothing, and a report counts in part.
 import re
 from collections.abc import Mapping, Sequence
 
-from ragmem.domain.classification.filler import Voice, classify_voice
+from ragmem.domain.classification.filler import SentencePurpose, classify_purpose
 from ragmem.domain.text.identifiers import identifiers
 from ragmem.domain.text.known_names import KNOWN_NAMES
 from ragmem.domain.text.token_types import COMMANDS
@@ -15,7 +15,7 @@ from ragmem.patterns import lazy
 MAX_SENTENCE_CHARS = 600
 """Only the beginning of a longer sentence (a log line, minified data) is scored."""
 
-SHARES = {Voice.STATES: 1.0, Voice.REPORTS: 0.4, Voice.CHATTER: 0.0}
+SHARES = {SentencePurpose.STATES: 1.0, SentencePurpose.REPORTS: 0.4, SentencePurpose.CHATTER: 0.0}
 """Weight of a sentence by its purpose, relative to a statement."""
 
 STATEMENT = 1.0
@@ -117,10 +117,10 @@ KNOWN = 0.4
 def worth_of(sentence: str, *, listed: bool = False) -> float:
     """Return the score of one sentence, 0 if it only narrates work; `listed` marks a list item."""
     part = sentence[:MAX_SENTENCE_CHARS]
-    manner = classify_voice(part, listed=listed)
-    if manner is Voice.CHATTER:
+    manner = classify_purpose(part, listed=listed)
+    if manner is SentencePurpose.CHATTER:
         return 0.0
-    stated = manner is Voice.STATES and len(part.split()) >= STATEMENT_WORDS
+    stated = manner is SentencePurpose.STATES and len(part.split()) >= STATEMENT_WORDS
     evidence = SHARES[manner] * sum(weight for _, weight in _evidence(part))
     return evidence + (_statement_weight(part) if stated else 0.0)
 

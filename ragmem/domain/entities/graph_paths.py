@@ -24,14 +24,14 @@ class GraphPath:
 
 
 @dataclass(slots=True)
-class _Surcharge:
-    """Surcharges on used nodes and steps, so that the next search takes another path."""
+class _Penalty:
+    """Penalties on used nodes and steps, so that the next search takes another path."""
 
     nodes: dict[int, float]
     steps: dict[tuple[int, int], float]
 
     def use(self, network: Network, path: GraphPath) -> None:
-        """Double the surcharge of a path, so that another one becomes cheaper."""
+        """Double the penalty of a path, so that another one becomes cheaper."""
         for node in path.nodes[1:-1]:
             self.nodes[node] = 2 * self.nodes.get(node, 0.0) + network.node_cost(node)
         for one, other in pairwise(path.nodes):
@@ -47,17 +47,17 @@ def shortest_paths(network: Network, start: int, goal: int, *, count: int) -> li
     """
     if start == goal or count < 1:
         return []
-    surcharge = _Surcharge({}, {})
+    penalty = _Penalty({}, {})
     found: dict[tuple[int, ...], GraphPath] = {}
     failed = 0
     while len(found) < count and failed < TRIES:
-        nodes = _cheapest(network, start, goal, surcharge)
+        nodes = _cheapest(network, start, goal, penalty)
         if not nodes:
             break
         path = GraphPath(nodes, _cost(network, nodes))
         failed = failed + 1 if nodes in found else 0
         found.setdefault(nodes, path)
-        surcharge.use(network, path)
+        penalty.use(network, path)
     return sorted(found.values(), key=lambda path: (path.cost, path.nodes))
 
 
@@ -75,12 +75,12 @@ def _cost(network: Network, nodes: tuple[int, ...]) -> float:
     return math.fsum([*steps, *map(network.node_cost, nodes[1:-1])])
 
 
-def _cheapest(network: Network, start: int, goal: int, surcharge: _Surcharge) -> tuple[int, ...]:
+def _cheapest(network: Network, start: int, goal: int, penalty: _Penalty) -> tuple[int, ...]:
     """Return the cheapest path (Dijkstra), ties by name; () if there is none."""
     best = {start: 0.0}
     before: dict[int, int] = {}
     settled: set[int] = set()
-    used = {node for step in surcharge.steps for node in step}
+    used = {node for step in penalty.steps for node in step}
     waiting = [(0.0, start)]
     while waiting:
         cost, node = heappop(waiting)
@@ -90,14 +90,14 @@ def _cheapest(network: Network, start: int, goal: int, surcharge: _Surcharge) ->
             return _trace(before, start, goal)
         settled.add(node)
         if node != start:
-            cost += network.node_cost(node) + surcharge.nodes.get(node, 0.0)
+            cost += network.node_cost(node) + penalty.nodes.get(node, 0.0)
         is_used = node in used
         for other, weight in network.links[node]:
             if other in settled:
                 continue
             further = cost + _step(weight)
             if is_used:
-                further += surcharge.steps.get(_ends(node, other), 0.0)
+                further += penalty.steps.get(_ends(node, other), 0.0)
             if further < best.get(other, math.inf):
                 best[other] = further
                 before[other] = node

@@ -44,7 +44,7 @@ class Fold:
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
+class _StatementList:
     """The statements of a memory, the headings above each, and all headings and prompts `around` them."""
 
     statements: tuple[str, ...]
@@ -59,7 +59,7 @@ class _Said:
     def size(self) -> tuple[int, int, int]:
         return len(self.statements), len(self.around), sum(map(len, self.headings))
 
-    def holds(self, part: "_Said", at: int) -> bool:
+    def holds(self, part: "_StatementList", at: int) -> bool:
         """Return whether all statements of a part are here, from position `at` on."""
         end = at + len(part.statements)
         return (
@@ -155,7 +155,7 @@ def _containers(members: Sequence[Entry]) -> dict[int, list[int]]:
     return found
 
 
-def _said(entry: Entry) -> _Said:
+def _said(entry: Entry) -> _StatementList:
     text, of_reader = entry.text, entry.memory.source == SOURCE
     prompts = [(turn.body, turn.end) for turn in turns(text) if turn.asks]
     statements: list[str] = []
@@ -175,7 +175,7 @@ def _said(entry: Entry) -> _Said:
         else:
             statements.append(statement)
             above.append(frozenset(title for _, title in path))
-    return _Said(tuple(statements), tuple(above), frozenset(around))
+    return _StatementList(tuple(statements), tuple(above), frozenset(around))
 
 
 def age_order(entry: Entry) -> tuple[float, int, str]:

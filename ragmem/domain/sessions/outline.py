@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
-from ragmem.domain.classification.filler import Voice, classify_voice
+from ragmem.domain.classification.filler import SentencePurpose, classify_purpose
 from ragmem.domain.classification.protection import protection_reasons
 from ragmem.domain.classification.substance import MAX_SENTENCE_CHARS, evidence_types
 from ragmem.domain.sessions.transcript import (
@@ -143,7 +143,7 @@ def headline(text: str, spans: Iterable[Span]) -> str:
         sentence = " ".join(sentence.replace("**", "").split())
         if count_words(sentence) < MIN_WORDS or sentence.endswith((":", "?", "\uff1a", "\uff1f")):
             continue
-        if classify_voice(sentence) is Voice.CHATTER:
+        if classify_purpose(sentence) is SentencePurpose.CHATTER:
             continue
         if evidence_types(sentence) and not _POINTING.match(sentence):
             return sentence

@@ -120,7 +120,7 @@ def completion(model: LanguageModel, asked: ChatPrompt, *, whole: bool) -> Itera
     )
 
 
-class Stops:
+class StopSequences:
     """Ends an answer before the first stop text; a possible beginning of one is held back."""
 
     def __init__(self, stops: tuple[str, ...]) -> None:

@@ -23,7 +23,7 @@ from ragmem.ports import Embedder, LanguageModel
 from ragmem.server.http.llm_workers import LlmWorkers
 from ragmem.server.http.workers import Workers
 from ragmem.server.inference.api_errors import ApiError, ModelsRoute, error_response, error_text, responses
-from ragmem.server.inference.chat import ChatPrompt, Stops, chat_prompt, completion, usage
+from ragmem.server.inference.chat import ChatPrompt, StopSequences, chat_prompt, completion, usage
 from ragmem.server.inference.models import (
     LONGEST_TEXT,
     MOST_TEXTS,
@@ -100,7 +100,7 @@ def routes(memory: Ragmem, workers: Workers, llm_workers: LlmWorkers) -> APIRout
 
 async def _whole_answer(model: LanguageModel, asked: ChatPrompt, llm_workers: LlmWorkers) -> ChatResponse:
     text = await llm_workers.run(lambda: "".join(completion(model, asked, whole=True)))
-    stops = Stops(asked.stops)
+    stops = StopSequences(asked.stops)
     text = stops.before(text) + stops.rest()
     return ChatResponse(
         id=_identifier(),
@@ -139,7 +139,7 @@ async def _events(
         choice = {"index": 0, "delta": delta, "finish_reason": ending, "logprobs": None}
         return _event({**base, "choices": [choice]})
 
-    stops, said = Stops(asked.stops), ""
+    stops, said = StopSequences(asked.stops), ""
     async with aclosing(parts):
         yield chunk({"role": "assistant", "content": ""})
         try:

@@ -68,7 +68,7 @@ class InvalidTokenError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Verified:
+class VerifiedToken:
     """Whom a token identifies, and until when, in seconds since 1970."""
 
     principal: Principal
@@ -156,10 +156,10 @@ class ResourceServer:
         self._fetched = self._tried = float("-inf")
         self._refresh = asyncio.Lock()
         self._background: asyncio.Task[None] | None = None
-        self._verified: OrderedDict[bytes, Verified] = OrderedDict()
+        self._verified: OrderedDict[bytes, VerifiedToken] = OrderedDict()
         self._failing = False
 
-    async def verify(self, token: str) -> Verified:
+    async def verify(self, token: str) -> VerifiedToken:
         """Return whom a token identifies; raises InvalidTokenError."""
         mark = hashlib.sha256(token.encode()).digest()
         known = self._verified.get(mark)
@@ -173,11 +173,11 @@ class ResourceServer:
             self._verified.popitem(last=False)
         return verified
 
-    def is_current(self, verified: Verified) -> bool:
+    def is_current(self, verified: VerifiedToken) -> bool:
         """Return whether a verified token still counts."""
         return verified.until > self._clock()
 
-    async def _verify(self, token: str) -> Verified:
+    async def _verify(self, token: str) -> VerifiedToken:
         import jwt
 
         try:
@@ -204,7 +204,7 @@ class ResourceServer:
             raise InvalidTokenError("the token has expired") from error
         except jwt.PyJWTError as error:
             raise InvalidTokenError(f"the token is not valid: {str(error).lower()[:200]}") from error
-        return Verified(self._principal(claims), float(claims["exp"]) + LEEWAY_S)
+        return VerifiedToken(self._principal(claims), float(claims["exp"]) + LEEWAY_S)
 
     def _principal(self, claims: Mapping[str, Any]) -> Principal:
         settings = self.settings

@@ -201,7 +201,7 @@ def progress(memory: Ragmem) -> Progress:
 _Found = TypeVar("_Found")
 
 
-class _Look(Generic[_Found]):
+class _CachedResult(Generic[_Found]):
     """Caches the result of work that takes seconds; it runs once at a time, for all clients."""
 
     def __init__(self, workers: Workers, work: Callable[[], _Found]) -> None:
@@ -285,8 +285,8 @@ def _find_unread(memory: Ragmem) -> UnreadAnswer:
 
 def _add_looks(router: APIRouter, memory: Ragmem, workers: Workers) -> None:
     # The module's function is looked up with each check: a test puts a slow one there.
-    examined = _Look(workers, lambda: _examine(memory))
-    searched = _Look(workers, lambda: _find_unread(memory))
+    examined = _CachedResult(workers, lambda: _examine(memory))
+    searched = _CachedResult(workers, lambda: _find_unread(memory))
 
     @router.get("/health", operation_id="get_memory_health", summary="Run health checks")
     async def health() -> Health:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import chain, islice
 
 from ragmem.domain.classification.decision_record import amended_ids
-from ragmem.domain.classification.filler import Voice, classify_voice
+from ragmem.domain.classification.filler import SentencePurpose, classify_purpose
 from ragmem.domain.classification.one_line import line_of
 from ragmem.domain.classification.standalone import plain
 from ragmem.domain.lifecycle.changes import changes
@@ -338,7 +338,7 @@ def _is_statement(sentence: str) -> bool:
     """Return whether a sentence is self-contained: no announcement, no row of a table, no torn emphasis."""
     if count_words(sentence) <= LEAST_WORDS or sentence.endswith((":", "\uff1a")) or _TORN.search(sentence):
         return False
-    return classify_voice(sentence, listed=True) is Voice.STATES
+    return classify_purpose(sentence, listed=True) is SentencePurpose.STATES
 
 
 def _open_points(

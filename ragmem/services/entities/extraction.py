@@ -126,7 +126,7 @@ def _choose(ports: ExtractionPorts, choice: Choice) -> None:
         index_pending(ports.catalog, ports.open_store(), advance=ports.progress.advance, leaving=leaving)
 
 
-class _Round:
+class _ExtractionBatch:
     """Asks about some texts, and indexes each memory again when its last text has an answer."""
 
     def __init__(
@@ -282,7 +282,7 @@ def _ask_all(ports: ExtractionPorts, model: LanguageModel, key: str, report: Ext
     if texts.chunks:
         ports.progress.begin("ask", texts.waiting)
     while texts.chunks and not report.note:
-        _Round(ports, model, key, texts, report).run()
+        _ExtractionBatch(ports, model, key, texts, report).run()
         texts = find_texts(ports.catalog, key, most=TEXTS_AT_ONCE)
     if report.asked:
         detail = {"asked": report.asked, "invalid": report.invalid}

@@ -7,7 +7,7 @@ from pathlib import Path
 from ragmem.assistants.assistant import Assistant
 from ragmem.domain.sessions.transcript import SOURCE
 from ragmem.errors import RagmemError
-from ragmem.services.setup.survey import Amount, Survey
+from ragmem.services.setup.survey import FileTotals, Survey
 from ragmem.services.wiring.command import is_in_cache
 from ragmem.services.wiring.connect import ConnectContext, Outcome, connect
 from ragmem.services.wiring.shell_completion import Installation, ShellName, plan_installation
@@ -38,7 +38,7 @@ class Estimate:
     bytes: int = 0
 
     @classmethod
-    def of(cls, sessions: Amount, files: Amount, *, is_new: bool) -> "Estimate":
+    def of(cls, sessions: FileTotals, files: FileTotals, *, is_new: bool) -> "Estimate":
         """Estimate from the bytes that are to be read, by the measured rates; a memory may be new as well."""
         new = {True: sessions.new_bytes, False: files.new_bytes}
         words = sum(size / WORDS_BYTES_A_SECOND[one] for one, size in new.items())
@@ -62,8 +62,8 @@ class SetupPlan:
     survey: Survey
     sources: tuple[str, ...]
     """Sources whose files are read, the sessions last."""
-    files: Amount
-    sessions: Amount
+    files: FileTotals
+    sessions: FileTotals
     pending: int
     """Memories of an earlier run that wait for their vectors."""
     is_new: bool
@@ -113,7 +113,7 @@ def plan_setup(
 
     `chosen` assistants are connected, and `shell` gets its completion, unless it is None. Nothing is written.
     """
-    told = found.sessions if sessions else Amount()
+    told = found.sessions if sessions else FileTotals()
     names = [one.name for one in found.sources]
     problems: list[Problem] = []
     return SetupPlan(

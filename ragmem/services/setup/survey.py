@@ -41,7 +41,7 @@ Connected = Literal["connected", "out of date", "no", "unreadable", "plug-in"]
 
 
 @dataclass(frozen=True, slots=True)
-class Amount:
+class FileTotals:
     """Files, their bytes, how much of both no seed has read yet, and how many files no seed could read."""
 
     files: int = 0
@@ -50,9 +50,9 @@ class Amount:
     new_bytes: int = 0
     failed: int = 0
 
-    def __add__(self, other: "Amount") -> "Amount":
+    def __add__(self, other: "FileTotals") -> "FileTotals":
         """Return the sum of both."""
-        return Amount(
+        return FileTotals(
             self.files + other.files,
             self.bytes + other.bytes,
             self.new + other.new,
@@ -68,7 +68,7 @@ class FoundAssistant:
     assistant: Assistant
     found: bool
     version: str
-    sessions: Amount
+    sessions: FileTotals
     connected: Connected
 
 
@@ -78,7 +78,7 @@ class FoundSource:
 
     name: str
     description: str
-    amount: Amount
+    amount: FileTotals
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,18 +102,18 @@ class Survey(FoundFiles):
     """What is on this machine, before anything is read."""
 
     assistants: tuple[FoundAssistant, ...]
-    other_sessions: Amount
+    other_sessions: FileTotals
     """Sessions below the globs of the transcripts that are of no known assistant."""
 
     @property
-    def sessions(self) -> Amount:
+    def sessions(self) -> FileTotals:
         """The sessions of all assistants."""
         return sum((one.sessions for one in self.assistants), self.other_sessions)
 
     @property
-    def files(self) -> Amount:
+    def files(self) -> FileTotals:
         """The files of all enabled sources."""
-        return sum((one.amount for one in self.sources), Amount())
+        return sum((one.amount for one in self.sources), FileTotals())
 
 
 def survey(settings: Settings, catalog: Catalog, desk: ConnectContext, *, home: Path) -> Survey:
@@ -134,7 +134,7 @@ def survey(settings: Settings, catalog: Catalog, desk: ConnectContext, *, home: 
         else {}
     )
     sessions = {name: _amount(files) for name, files in found_sessions.items()}
-    other = sessions.pop("", Amount())
+    other = sessions.pop("", FileTotals())
     here = {one.name for one in assistants if is_installed(one, desk.places)}
     versions = _find_versions([one for one in assistants if one.name in here], desk.places.environ)
     found = tuple(
@@ -142,7 +142,7 @@ def survey(settings: Settings, catalog: Catalog, desk: ConnectContext, *, home: 
             one,
             one.name in here,
             versions.get(one.name, ""),
-            sessions.get(one.name, Amount()),
+            sessions.get(one.name, FileTotals()),
             _state(desk, one),
         )
         for one in assistants
@@ -322,13 +322,13 @@ def _look(
     return looked
 
 
-def _amount(files: Iterable[FoundFile]) -> Amount:
+def _amount(files: Iterable[FoundFile]) -> FileTotals:
     sizes: dict[FileState, list[int]] = {"read": [], "new": [], "failed": []}
     for _, size, state in files:
         sizes[state].append(size)
     new = sizes["new"]
     count = sum(map(len, sizes.values()))
-    return Amount(count, sum(map(sum, sizes.values())), len(new), sum(new), len(sizes["failed"]))
+    return FileTotals(count, sum(map(sum, sizes.values())), len(new), sum(new), len(sizes["failed"]))
 
 
 _PATIENCE_S = 2.0

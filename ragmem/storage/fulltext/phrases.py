@@ -76,7 +76,7 @@ class PhraseFilter:
             suspects = {words: chunks[here] for words, chunks in self.excluded.items() if chunks[here].any()}
             if not self.phrases and not suspects:
                 return True
-            read = _Read(self.connection, int(self.corpus.numbers[memory]))
+            read = _SearchText(self.connection, int(self.corpus.numbers[memory]))
             self._told[memory] = all(
                 read.has(words, chunks[here]) for words, chunks in self.phrases.items()
             ) and not any(read.has(words, chunks) for words, chunks in suspects.items())
@@ -104,7 +104,7 @@ def _memories(corpus: Corpus, chunks: Array) -> Array:
     return found
 
 
-class _Read:
+class _SearchText:
     """What a memory is searched by: its title, its tags, and its chunks with their headings."""
 
     def __init__(self, connection: Connection, number: int) -> None:

@@ -22,7 +22,7 @@ class _Snapshots(Protocol):
         """Return the name; None within a write."""
 
 
-class _Known(NamedTuple, Generic[_T]):
+class _CachedValue(NamedTuple, Generic[_T]):
     """A value, the state of the connection that read it, and the epoch before its transaction."""
 
     state: Hashable
@@ -57,7 +57,7 @@ class ReadCache(Generic[_T]):
             seen = self._state(connection)
             if seen is None:
                 return self._read()
-            held: dict[Principal | None, _Known[_T]] | None = getattr(self._local, "held", None)
+            held: dict[Principal | None, _CachedValue[_T]] | None = getattr(self._local, "held", None)
             if held is None:
                 held = self._local.held = {}
             member = current_principal.get()
@@ -72,7 +72,7 @@ class ReadCache(Generic[_T]):
                 held.clear()
             # Not for the first value: most processes read it once.
             epoch = None if known is None else self._database.first_epoch()
-            held[member] = _Known(seen, epoch, value := self._read())
+            held[member] = _CachedValue(seen, epoch, value := self._read())
             return value
 
 

@@ -10,7 +10,7 @@ from provider_protocols import KEY, Anthropic, Gemini, Ollama, OpenAI, Reply
 from provider_servers import serving
 
 from ragmem.backends import open_models
-from ragmem.backends.providers.completion import Thoughts
+from ragmem.backends.providers.completion import ThoughtFilter
 from ragmem.errors import BackendError
 from ragmem.testing.language_models import RecordingMeter
 
@@ -181,5 +181,5 @@ def test_thoughts_are_left_out_however_a_text_is_cut(data, thought, text):
     whole = thought + said
     at = sorted(data.draw(st.lists(st.integers(0, len(whole)), max_size=5)))
     parts = [whole[a:b] for a, b in zip([0, *at], [*at, len(whole)], strict=True)]
-    thoughts = Thoughts()
+    thoughts = ThoughtFilter()
     assert "".join([*map(thoughts.without, parts), thoughts.rest()]) == said

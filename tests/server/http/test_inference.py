@@ -18,7 +18,7 @@ from ragmem.errors import BackendError, LimitReachedError
 from ragmem.server import app
 from ragmem.server.http.llm_workers import LlmWorkers
 from ragmem.server.http.shutdown import Shutdown
-from ragmem.server.inference.chat import Stops, schema_problem
+from ragmem.server.inference.chat import StopSequences, schema_problem
 from ragmem.services.ingestion.drafts import DraftOptions
 
 SCHEMA = {
@@ -468,7 +468,7 @@ def test_a_question_does_not_wait_for_answers_that_are_being_made(spoken):
 
 
 def test_stops_hold_back_no_more_than_may_begin_one():
-    stops = Stops(("###", "\n\nUser:"))
+    stops = StopSequences(("###", "\n\nUser:"))
     assert [stops.before(part) for part in ("a#", "#b", "\n", "\nUse", "d #", "##", "x")] == [
         "a",
         "##b",

@@ -107,7 +107,7 @@ class _View:
 
 
 @dataclass(slots=True)
-class _Seen:
+class _ThreadCache:
     """What a thread has read since anything was written.
 
     `seqs` are rows that are there, by table, `chunks` has the rows of chunks, `views` those with all rows.
@@ -126,7 +126,7 @@ class VectorIndex:
         self._views: dict[Group, _View] = {}
         self._sidecars: dict[Group, Sidecar] = {}
         self._guard = threading.Lock()
-        self._seen = ReadCache(database, _Seen)
+        self._seen = ReadCache(database, _ThreadCache)
 
     def search(
         self,

@@ -1,4 +1,4 @@
-"""Measure how soon agents hear of each other: a message between processes, and to many listeners at once.
+"""Measure how fast messages reach agents: between processes, and to many listeners at once.
 
 A real `ragmem serve` on a home of its own with the fake models. The listener is another process, which says
 when each message came; both read one clock, that of the system. Then so many streams of this process at once.

@@ -1,4 +1,4 @@
-"""Count files, lines of code, modules per folder, import circles, and the modules that a request enters.
+"""Count files, lines of code, modules per folder, import cycles, and the modules that a request executes.
 
 A module is entered when one of its functions runs; importing it does not count. The question and the ingest
 are warm: each is made twice in one process, and the second one is counted.

@@ -1,4 +1,4 @@
-"""Measure what sessions are told at their start: how much, and whether the session then touches it.
+"""Measure what is injected at the start of sessions: how much, and whether the session uses it.
 
 Real sessions are replayed in their order. Before each one that has earlier ones in its project, the block for
 the start is asked for as a hook does, and its blocks are compared with what the session edits, reads, asks,

@@ -1,4 +1,4 @@
-"""What it takes to keep the graph of a project's code: at first, when nothing changed, when one file did.
+"""Measure the ingestion of a project's code: the first one, without changes, and after one changed file.
 
     python benchmarks/code_graph.py [--data REPOSITORY] [--files N] [--json FILE] [--markdown FILE]
 

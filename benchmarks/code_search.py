@@ -1,4 +1,4 @@
-"""Search of code: places for questions about repositories, beside plain BM25, vectors and semble.
+"""Measure code search: files for questions about repositories, compared with BM25, vectors and semble.
 
     python benchmarks/code_search.py --data FOLDER [--peer PYTHON] [--vectors N] [--folds N] [--markdown FILE]
 

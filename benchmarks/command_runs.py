@@ -1,4 +1,4 @@
-"""Run a command of ragmem in a process of its own, and tell what it took."""
+"""Run a ragmem command in a new process, and return its costs."""
 
 import json
 import os

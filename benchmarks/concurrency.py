@@ -1,4 +1,4 @@
-"""Measure many processes side by side on one filled home: a server, four writers, and readings one by one.
+"""Measure concurrent processes on one filled home: a server, four writers, and a reader.
 
 The server answers over HTTP as fast as it is asked. Each writer ingests one note after another, as a hook
 does, and says the id once it is acknowledged. The reader opens the home anew for each question. Afterwards

@@ -1,4 +1,4 @@
-"""The processes of concurrency.py: what they write, what they ask, and how they say how it went."""
+"""The processes of concurrency.py: their writes, their questions, and their reports."""
 
 import json
 import random

@@ -1,4 +1,4 @@
-"""How long it takes to connect the memories of a store, all at once and a few new ones, and what is missed.
+"""Measure the connection of memories: of a whole store, of a few new ones, and what is missed.
 
 The memories are chunks of real texts with their vectors, and beyond these mixtures: sentences of two texts,
 with a vector between theirs. Their rows are written directly, for writing them is not what is measured.

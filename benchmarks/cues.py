@@ -1,4 +1,4 @@
-"""Measure the moments of need: is what is known of a file or an error told when it is due, and only then.
+"""Measure injections about files and errors: whether what is relevant is injected, and only that.
 
 The memories are the notes and sessions of a corpus of repositories, a project each. Cases are made by rule.
 Due is what a note says of a file together with a rule, a trap, a decision or a cause, and what it says of

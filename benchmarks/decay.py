@@ -1,4 +1,4 @@
-"""Measure what recency gains and costs: old and right against new and similar.
+"""Measure the benefit and cost of recency: old and right against new and similar.
 
 Pairs of memories of which the newer replaces the older are asked for by what both speak of, and by the first
 sentence of either; the newer should come first. Dated sets are asked at their questions' dates: recall

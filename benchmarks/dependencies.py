@@ -1,4 +1,4 @@
-"""Measure what the dependencies weigh: installed size, time to import, licence; for ragmem and each extra.
+"""Measure the dependencies of ragmem and each extra: installed size, import time, licence.
 
 Sizes are of the files that each has installed by itself, without compiled Python. Imports take turns in fresh
 processes, and the minimum of the processor time counts, above that of Python itself.

@@ -1,4 +1,4 @@
-"""Where the bytes of a home are: the pages of each table with its indexes, the files beside the database."""
+"""Measure the disk use of a home: the pages of each table with its indexes, and the files."""
 
 import sqlite3
 from collections import defaultdict

@@ -1,4 +1,4 @@
-"""Measure what reading documents takes, and whether what they say is found; markitdown beside it, if there.
+"""Measure the cost of reading documents, and whether their content is found; compare markitdown if installed.
 
 The documents and their questions are the samples of the tests, made by real writers: three questions each,
 whose answer sits in a table, a heading, a note, a caption, an equation or a picture. The text of each system

@@ -1,4 +1,4 @@
-"""Compare the engines of the bundled model with the original float32 weights: nearness, speed, start-up."""
+"""Compare the engines of the bundled model with the original float32 weights: fidelity, speed, start-up."""
 
 import math
 import subprocess

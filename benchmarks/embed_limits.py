@@ -1,4 +1,4 @@
-"""The arithmetic limit of the bundled model: operations per token, and what the processor can do of them."""
+"""The arithmetic limit of the bundled model: operations per token, and the processor's rate."""
 
 import time
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""What benchmarks/embed.py found, as a table and notes: targets, and how near the limit each engine is."""
+"""The results of benchmarks/embed.py as a table and notes: targets, and each engine's share of the limit."""
 
 import math
 import statistics

@@ -1,4 +1,4 @@
-"""The sets of questions that benchmarks/embed.py judges vectors by, and what is found with them."""
+"""The question sets by which benchmarks/embed.py judges vectors, and their recall."""
 
 import math
 import random

@@ -1,4 +1,4 @@
-"""Measure whether the printed answer holds what was asked: excerpts of real sessions and notes.
+"""Measure whether the printed excerpts have the answer: questions on real sessions and notes.
 
 Each question is asked in the project of its repository. Beside the excerpts stands what was printed before:
 the beginning of the chunk that matched.

@@ -1,4 +1,4 @@
-"""What simpler extractors find: code spans, capitals and paths, and the key phrases of yake."""
+"""Simpler extractors for comparison: code spans, capitals and paths, and the key phrases of yake."""
 
 import importlib.util
 import re

@@ -1,4 +1,4 @@
-"""Fill a store with many texts quickly: the vectors are given, and what the texts name is left out."""
+"""Fill a store with many texts quickly: with given vectors, and without entities."""
 
 import itertools
 import random

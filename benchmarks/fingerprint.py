@@ -1,4 +1,4 @@
-"""The code that a benchmark measures, as one short hash: tells whether a table is older than the code.
+"""The code that a benchmark measures, as one short hash, which shows if a table is outdated.
 
 It is made of the script's own files and of what they import of ragmem, whole modules, without comments and
 docstrings. A script that starts `ragmem`, or opens a memory, whose back ends come in by entry points, is

@@ -1,4 +1,4 @@
-"""How long gc takes over a large store whose vectors exist, stage by stage, and how much memory it needs."""
+"""Measure gc on a large store with vectors: the time of each stage, and its memory."""
 
 import random
 import resource

@@ -1,4 +1,4 @@
-"""How the plan of gc and the lifecycle report grow with the store: processor seconds of whole commands."""
+"""Measure how gc plans and the lifecycle report scale with the store: processor seconds of whole commands."""
 
 import os
 import random

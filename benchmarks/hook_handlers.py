@@ -1,4 +1,4 @@
-"""Measure what an event of a hook costs by a command, by the MCP server, and by `ragmem serve`, in turns.
+"""Measure the cost of a hook event by a command, by the MCP server, and by `ragmem serve`.
 
 One server holds the memory for all three, so that they differ in how the event reaches it. Wall time is from
 the event to the reply; processor time is that of every process that works for it: the command, the MCP

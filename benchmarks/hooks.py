@@ -1,4 +1,4 @@
-"""Measure what each hook costs as a whole process, warm and cold, and what it does when all goes wrong.
+"""Measure each hook as a whole process, warm and cold, and its behaviour under failures.
 
 The hooks take turns in one run with Python itself, so that what else the machine does falls on all of them
 alike. Then events that no process starts for (hook_handlers.py), and the situations that may hurt an

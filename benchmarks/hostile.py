@@ -1,4 +1,4 @@
-"""Attack a `ragmem serve` process, and tell responses, of its memory and of an honest client.
+"""Attack a `ragmem serve` process; report its responses, its memory, and the waits of an honest client.
 
 The attacks are those of tests/server/test_hostile.py, with more idle connections (10,000 where the system
 lets one process open so many), and each for as long as it takes with the limits that a server has by itself.

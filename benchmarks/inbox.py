@@ -1,4 +1,4 @@
-"""Measure what a write to the inbox costs as a whole process, and how quickly the catalog takes writes in.
+"""Measure a write to the inbox as a whole process, and the speed of its ingestion.
 
 The states take turns in one run with Python itself, so that what else the machine does falls on all of them
 alike. No model is loaded anywhere here; the home of many memories has the fake ones.

@@ -1,4 +1,4 @@
-"""Measure what sessions are given unasked: the right memory where there is one, else nothing.
+"""Measure injections into sessions: the right memory if there is one, else nothing.
 
 Each question is the first prompt of a session of its own, and then once more what a session is about to
 research. Unrelated prompts are questions that the sets of other origins answer.

@@ -1,4 +1,4 @@
-"""How much processor time a question takes: new questions, in a warm process and in processes of their own.
+"""Measure the processor time of new questions, in a warm process and in new processes.
 
 The stores are those of `ragmem seed` with the bundled model, with all that it finds in the files. Each
 question is asked once, and its embedding counts.

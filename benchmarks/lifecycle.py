@@ -1,4 +1,4 @@
-"""Measure what the lifecycle makes of memories whose fate people have named.
+"""Measure the lifecycle on annotated memories.
 
 Reads entries (JSON lines: text, project, created_at, cluster, loner_value, template_noise, protected,
 supersedes, twin_group), stores them in a home of its own through the public interface with the bundled model,

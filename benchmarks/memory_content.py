@@ -1,4 +1,4 @@
-"""What a home holds, read from its tables without ragmem's code: to compare homes and to find orphans."""
+"""The content of a home, read without ragmem's code, to compare homes and to find orphans."""
 
 import hashlib
 import sqlite3

@@ -1,4 +1,4 @@
-"""Measure what LightRAG's modes answer here, beside LightRAG itself on its own storages, and their silence.
+"""Measure LightRAG's modes in ragmem, compared with LightRAG on its own storages, and their silence.
 
 `default` is what `ragmem query` answers, each mode what `ragmem query --mode` does. "LightRAG, MODE" is
 LightRAG's own order on the files that it comes with, in one workspace: the same texts, chunks, entities,

@@ -1,4 +1,4 @@
-"""Measure questions in other languages than English: what is found first, and what is met with silence.
+"""Measure questions in other languages than English: recall and silence.
 
 Each language has a home of its own with its notes; a second pool holds the notes of all languages. The data
 is notes.jsonl (id, lang, date, title, text) and questions.jsonl (id, lang, qlang, text, note or null).

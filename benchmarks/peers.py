@@ -1,4 +1,4 @@
-"""Measure the tools that a user would pick instead beside ragmem: the same notes, questions and vectors.
+"""Compare ragmem with other tools on the same notes, questions and vectors.
 
 Each tool is installed from the package index, in a pinned version, into an environment of its own below
 --peers; after that nothing of it may reach the network. Its vectors come from the bundled model in its own

@@ -1,4 +1,4 @@
-"""What the tools are given: a folder of Markdown files, and questions whose answers are files."""
+"""The input of the tools: a folder of Markdown files, and questions whose answers are files."""
 
 import os
 import random

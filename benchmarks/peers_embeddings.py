@@ -1,4 +1,4 @@
-"""The bundled model in a tool's own process: as a function, or behind an address for tools that ask one.
+"""The bundled model in a tool's own process: as a function, or behind a URL.
 
 Run as a script, `peers_embeddings.py SCRIPT ARGUMENT...` runs a Python script and answers requests in the
 form of OpenAI's embeddings beside it, on the loopback, by a thread of the same process.

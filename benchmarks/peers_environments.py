@@ -1,4 +1,4 @@
-"""The tools' own environments: an interpreter that suits each, and what it needs from the package index."""
+"""The environments of the tools: a suitable interpreter for each, and its packages."""
 
 import shutil
 import subprocess

@@ -1,4 +1,4 @@
-"""Measure the tools on one corpus, in turns, each time with another one first."""
+"""Measure the tools on one corpus in interleaved rounds, each with another tool first."""
 
 import random
 import shutil

@@ -1,4 +1,4 @@
-"""How a worker in a tool's own environment is talked to: a request and an answer a line, as JSON.
+"""The protocol of a worker in a tool's environment: a request and a response per line, as JSON.
 
 Standard library only: it runs in every tool's environment.
 """

@@ -1,4 +1,4 @@
-"""What peers.py prints: the table, and for each other tool by how much ours is more or less."""
+"""The output of peers.py: the table, and ragmem's ratio to each other tool."""
 
 import math
 from collections.abc import Mapping, Sequence

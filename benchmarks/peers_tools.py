@@ -1,4 +1,4 @@
-"""The tools: what each needs, the environment that keeps it to itself, and how it is told what to do."""
+"""The tools: their requirements, their isolated environments, and their commands."""
 
 import os
 import sys

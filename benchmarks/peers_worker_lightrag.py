@@ -1,4 +1,4 @@
-"""LightRAG on the storages that it comes with, without a language model: chunks and their vectors."""
+"""LightRAG on its default storages, without a language model: chunks and their vectors."""
 
 import asyncio
 from pathlib import Path

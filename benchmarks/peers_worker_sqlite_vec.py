@@ -1,4 +1,4 @@
-"""sqlite-vec and FTS5 in one SQLite file: what one would write oneself, both lists fused by their ranks."""
+"""sqlite-vec and FTS5 in one SQLite file: as one would use it by hand, both lists fused by rank."""
 
 import re
 import sqlite3

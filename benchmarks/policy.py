@@ -1,4 +1,4 @@
-"""Measure each number of the ranking policy alone: other values of it, and the choice without each set.
+"""Measure each parameter of the ranking policy alone: other values, and the choice without each set.
 
 Every field takes further values beside the one in use, the others stay. For each set (with those made of the
 same texts) the value is chosen by the mean of recall@5 and hit@1 over all other sets, and told with what it

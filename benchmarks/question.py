@@ -1,4 +1,4 @@
-"""Measure how often a question tells something, and whether the dates that it names point at its answers.
+"""Measure how often questions have cues, and whether the dates in them point at the answers.
 
 For a question that names a date: how often its gold documents lie nearer to that date than the others of
 its scope (half for equally near), how often one lies inside, and how many of the others do. By the set, and

@@ -1,4 +1,4 @@
-"""Vectors of real texts under the bundled model, and more of their kind where there are too few."""
+"""Vectors of real texts by the bundled model, with mixtures of them if there are too few."""
 
 from pathlib import Path
 

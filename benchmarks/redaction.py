@@ -1,4 +1,4 @@
-"""Plant secrets in notes and transcripts, take them in by every way there is, and look for them on disk.
+"""Plant secrets in notes and transcripts, store them in every possible way, and search the disk for them.
 
 Beside it: what of real notes and transcripts is taken for a secret, how quickly texts are searched, and where
 detect-secrets is installed, what that finds in the same texts.

@@ -1,4 +1,4 @@
-"""What is checked after each kill, in a process of its own: all invariants, then that everything heals."""
+"""The checks after each kill, in a new process: all invariants, then recovery."""
 
 import os
 import random

@@ -1,4 +1,4 @@
-"""Which steps a round of the reliability driver takes: for each operation a seeded sequence around it."""
+"""The steps of a round of the reliability driver: for each operation a seeded sequence around it."""
 
 import gzip
 import random

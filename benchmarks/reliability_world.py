@@ -1,4 +1,4 @@
-"""What the reliability driver asks of a memory, and what must then be there: texts, steps, expectations."""
+"""The texts and steps of the reliability driver, and the expected state after them."""
 
 import hashlib
 import random

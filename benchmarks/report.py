@@ -1,4 +1,4 @@
-"""Measure how long the report of a large memory takes, plot by plot and as a command, and how large it is.
+"""Measure the report of a large memory: the time of each plot and of the command, and its size.
 
 The texts are made up: short statements that name each other's things. Connections, recalls and injections are
 drawn by lot, as no model is asked for vectors.

@@ -1,4 +1,4 @@
-"""Measure what a question finds by full text, by vectors, and by what `ragmem query` makes of both.
+"""Measure what questions find by full text, by vectors, and by `ragmem query`.
 
 A set is a folder with docs.jsonl and queries.jsonl. Each document becomes a memory, each question is asked of
 the memories of its scope (or of its haystack); what is measured is the code that `ragmem query` runs.

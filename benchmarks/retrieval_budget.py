@@ -1,4 +1,4 @@
-"""What of the gold stands in the block of `ragmem query --context` within a budget, and in an MCP search."""
+"""The share of gold in the block of `ragmem query --context` within a budget, and in an MCP search."""
 
 import re
 import statistics

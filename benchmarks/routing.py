@@ -1,4 +1,4 @@
-"""Measure how often a question is routed to the sort of answer that it wants.
+"""Measure how often questions are routed to the right type of answer.
 
 Reads questions with their route (JSON lines: query, route, style, hard, misleading) and compares the router
 with two baselines: always knowledge, and the words that name each route.

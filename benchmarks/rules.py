@@ -1,4 +1,4 @@
-"""Measure whether the rules that apply are told, and only those: invented projects, questions and moments.
+"""Measure whether applicable rules are injected, and only those: invented projects, questions and moments.
 
 rules.toml has the projects: standing rules, a few facts, and moments, of which about half lie outside of any
 scope. A question is asked as `ragmem query` asks it, with and without the rules in scope. A moment is a

@@ -1,4 +1,4 @@
-"""Measure a seeding of real notes: when words answer, how long it takes, what a second run and a kill cost.
+"""Measure seeding of real notes: time until full text and to the end, a second run, and kills.
 
 The runs are real `ragmem seed` processes with a home of their own. For the kills, a seeding is ended by
 SIGKILL at random moments and started again until it is done; then its memory is compared with an undisturbed

@@ -1,4 +1,4 @@
-"""Sharing in a team of 500: the first fetch, a week's, one push, bytes on the remote, and a year's growth."""
+"""Measure sharing in a team of 500: the first and a week's fetch, one push, the remote's size and growth."""
 
 import argparse
 import os

@@ -1,4 +1,4 @@
-"""Measure what ragmem says to questions that a store does not answer, and whether it keeps silent too often.
+"""Measure silence: on questions that a store does not answer, and on those that it does.
 
 Each set is asked its own questions and some of other sets. A question gets matches, matches with the details
 that none of them has, or nothing. Near misses are the questions of a set without an answer in it: they name

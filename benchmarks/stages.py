@@ -1,4 +1,4 @@
-"""Processor seconds by stage: whose code runs, by the package that it stands in."""
+"""Processor seconds by stage: the package of the code that runs."""
 
 import functools
 import sys

@@ -1,4 +1,4 @@
-"""Measure what starting costs: the instant answers, the help and a cold query, beside Python itself.
+"""Measure start-up: instant answers, help and a cold query, compared with Python itself.
 
 The commands take turns in one run, so that what else the machine does falls on all of them alike; the
 minimum is the figure to compare, the median the one that is felt.

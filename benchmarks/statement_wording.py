@@ -1,4 +1,4 @@
-"""Statements of stored memories, and two ways to ask for each without a model.
+"""Statements of stored memories, and two questions for each, made without a model.
 
 A statement is a sentence with a name, a number or a cause. Its own words are the six of it that the fewest
 memories have. Its paraphrase is made by rule: the content words in another order (the second half first),

@@ -1,4 +1,4 @@
-"""Measure whether gc loses a statement: a thousand are asked before gc, after each rule alone, and after all.
+"""Measure whether gc loses statements: a thousand are queried before gc, after each rule, and after all.
 
 The store holds the notes of a corpus, each in its source and repository, and what was said, thought, done and
 returned in the transcripts of sessions, text by text, each with its session. In each project of a session

@@ -1,4 +1,4 @@
-"""Measure what storing costs as a memory grows: ragmem on SQLite and on PostgreSQL, LightRAG's default files.
+"""Measure how storing scales: ragmem on SQLite and on PostgreSQL, and LightRAG's default files.
 
 All get the same documents (one chunk, six entities of which two are shared hubs, five relations) and the same
 embedder, which costs next to nothing. Each build and each round of questions or inserts is a process.

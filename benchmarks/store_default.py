@@ -1,4 +1,4 @@
-"""LightRAG on the storages that it comes with, for comparison."""
+"""LightRAG on its default storages, for comparison."""
 
 import asyncio
 from collections.abc import Sequence

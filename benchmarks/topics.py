@@ -1,4 +1,4 @@
-"""Measure how well a change of topic is told from the prompts of a session.
+"""Measure how well a change of topic is detected from the prompts of a session.
 
 Prompts that follow each other in a session go on (some do not, nobody has marked them); the first prompt of
 another session of the same project stands for a change. Sessions: coding with an assistant, and talk.

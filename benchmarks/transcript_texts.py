@@ -1,4 +1,4 @@
-"""What was said, thought and done in transcripts of sessions, text by text: for a benchmark of a large store.
+"""The messages, thoughts and tool calls of transcripts as texts, for a benchmark of a large store.
 
 Claude Code (JSON Lines of messages) and Codex (JSON Lines of response items). What the programs say in a
 person's name is left out. A call of a tool is one line, and what it returned the beginning of that.

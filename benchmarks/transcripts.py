@@ -1,4 +1,4 @@
-"""Measure what transcripts cost: time until full text, until vectors, memory, and a kill on the way.
+"""Measure transcripts: time until full text and vectors, memory, and kills on the way.
 
 Every run is a real `ragmem` process with a home of its own. The corpus's transcripts lie where their
 assistants would keep them. The large file is made of the corpus's sessions of Claude Code, again and again,

@@ -1,4 +1,4 @@
-"""Store a small home as this release writes it, with what it answers, for the tests of later releases.
+"""Store a small home of this release with its answers, for the tests of later releases.
 
     python scripts/make_home_fixture.py tests/data/homes/schema-2
 

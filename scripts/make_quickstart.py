@@ -1,4 +1,4 @@
-"""Do what docs/quickstart.md tells, on a clone and in a home of its own, and write down what came of it.
+"""Run docs/quickstart.md on a clone with a separate home, and write the transcript.
 
 Usage: make_quickstart.py [--dry-run]. Needs git, make, Python 3.11 and a package index, as a person does.
 What is committed is tried, not what lies in the checkout besides. Nothing outside of a temporary folder is

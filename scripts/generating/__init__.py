@@ -1,1 +1,1 @@
-"""Writers of what is made from the command tree."""
+"""Generators of files from the command tree."""

@@ -1,4 +1,4 @@
-"""Which tables of docs/ are older than the code that they measure: each says so by itself."""
+"""Mark the tables of docs/ that are older than the code that they measure."""
 
 import re
 import sys

@@ -1,4 +1,4 @@
-"""docs/images: what the numbers of decay.json and of the lifecycle mean, drawn from these numbers."""
+"""docs/images: pictures of decay.json and the lifecycle, drawn from their numbers."""
 
 import tempfile
 from collections import Counter

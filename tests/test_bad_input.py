@@ -1328,7 +1328,7 @@ def test_a_huge_file_is_refused_by_its_size(home: Home):
     limit = "import resource; resource.setrlimit(resource.RLIMIT_DATA, (180_000_000, 180_000_000))"
     result = home.run("seed", "--source", "notes", first=limit, OPENBLAS_NUM_THREADS="1")
     assert result.code == 3
-    assert result.err.startswith('failed: cannot read "~/notes/bad.md": 200,000,000 bytes')
+    assert result.err.startswith('failed: cannot read "~/notes/bad.md": its 200,000,000 bytes')
     assert time.monotonic() - began < 30
     home.assert_nothing_lost()
 

@@ -43,7 +43,7 @@ class ExpectOptions:
             )
         if self.write and self.file is not None and place_for(self.file, force=True).exists():
             raise UsageError(
-                f'there is a file "{self.file}" already', hint="move it aside, or choose another name"
+                f'the file "{self.file}" already exists', hint="move it aside, or choose another name"
             )
         if self.junit is not None and self.file is not None:
             place = place_for(self.junit, force=True)

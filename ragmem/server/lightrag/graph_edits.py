@@ -212,7 +212,7 @@ def edit_entity(memory: Ragmem, request: EntityEditRequest) -> GraphChangeRespon
     merged = name != place.name and _exists(memory, place.project, name)
     if merged and not request.allow_merge:
         raise UsageError(
-            f'there is an entity "{name}" already', hint="send allow_merge: true to make them one"
+            f'the entity "{name}" already exists', hint="send allow_merge: true to make them one"
         )
     if name != place.name:
         # This comes first, because it may be refused before any change.
@@ -243,7 +243,7 @@ def create_entity(memory: Ragmem, request: EntityCreateRequest) -> GraphChangeRe
     name, data = request.entity_name, request.entity_data
     refuse_secret(name, "name of the entity", redactor=memory.redactor)
     if _exists(memory, project, name):
-        raise UsageError(f'there is an entity "{name}" already', hint="POST /graph/entity/edit changes it")
+        raise UsageError(f'the entity "{name}" already exists', hint="POST /graph/entity/edit changes it")
     stated = UserEntity(name, data.entity_type, data.description, _known_type(data.entity_type))
     _store_statement(memory, stated, project)
     return GraphChangeResponse(

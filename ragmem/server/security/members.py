@@ -123,7 +123,7 @@ class Members:
         with self._changing() as members:
             if name in members:
                 raise ConflictError(
-                    f'there is a member "{name}" already', hint=f"ragmem serve members rotate {name}"
+                    f'the member "{name}" already exists', hint=f"ragmem serve members rotate {name}"
                 )
             if len(members) >= MAX_MEMBERS:
                 raise UsageError(

@@ -393,7 +393,7 @@ def custom(database, storages=JSON, environment=None):
             "[store.environment]",
         ),
         ({**JSON, "vector": "PGKVStorage"}, {}, 'no vector storage "PGKVStorage"', "PGVectorStorage"),
-        (JSON, {"REDIS_WORKSPACE": "x"}, "cannot set REDIS_WORKSPACE", "mix"),
+        (JSON, {"REDIS_WORKSPACE": "x"}, "cannot set REDIS_WORKSPACE", "own workspace"),
         (JSON, {"REDIS_URI": "redis://:s3/cret@host:1"}, "REDIS_URI is not a URL", "%XX"),
         (JSON, {"QDRANT_URL": "http://[::1"}, "QDRANT_URL is not a URL", "scheme://"),
         (JSON, {"POSTGRES_DATABASE": "x", "POSTGRES_PORT": "five"}, 'POSTGRES_PORT is "five"', "5432"),

@@ -38,7 +38,7 @@ def test_a_table_without_a_fingerprint_or_of_other_code_is_marked_once_and_a_fre
     for code in ("", "0123456789ab"):
         old = marked(page(code))
         assert (
-            "> Older than the code: measured at abc1234; `python benchmarks/routing.py` measures it anew."
+            "> Older than the code: measured at abc1234; run `python benchmarks/routing.py` to update it."
             in old
         )
         assert marked(old) == old

@@ -53,8 +53,8 @@ def marked(text: str) -> str:
         if record is None or record["code"] != fingerprint(script, ROOT):
             commit = _COMMIT.search(body)
             at = commit["commit"] if commit else "unknown"
-            anew = f"`python benchmarks/{script}.py` measures it anew"
-            mark = f"> Older than the code: measured at {at}; {anew}.\n\n"
+            update = f"run `python benchmarks/{script}.py` to update it"
+            mark = f"> Older than the code: measured at {at}; {update}.\n\n"
             body = mark + body
         return f"{found['begin']}{body}{found['end']}"
 

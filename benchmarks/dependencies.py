@@ -119,9 +119,7 @@ def report(document: dict[str, Any], options: Any) -> None:
         for one in document["packages"]
     ]
     base = document["base"]
-    notes = [
-        f"without extras: {base['packages']} packages besides ragmem itself, {base['mb']:,.0f} MB in all"
-    ]
+    notes = [f"without extras: {base['packages']} packages besides ragmem, {base['mb']:,.0f} MB in all"]
     for extra, told in document["extras"].items():
         if "missing" in told:
             notes.append(f"`{extra}`: {told['missing']} is not installed here")

@@ -239,11 +239,11 @@ def report(document: dict[str, Any], figures: Mapping[str, Mapping[str, Figures]
                 setattr(whole, name, getattr(whole, name) + getattr(told, name))
         rows.append(["all", system, *cells(whole)])
     notes = [
-        "ms: the median of the documents of a format, with the libraries loaded; ragmem asks a process",
-        "MB: the most memory that a process held which read this format alone",
-        "file, passage, place: questions for which the right one is among the first three answers",
-        "words: distinct words shown by scans and screenshots that are in the text",
-        "the text that markitdown makes of a file is one memory, those of ragmem are parts of it",
+        "ms: median of a format's documents, with the libraries loaded; ragmem uses a separate process",
+        "MB: peak memory of a process that reads only this format",
+        "file, passage, place: questions with the right one among the first three answers",
+        "words: share of the distinct words in scans and screenshots that are in the text",
+        "markitdown's text of a file is one memory; ragmem's memories are parts of it",
     ]
     refused = sum(told.refused for told in figures.get("markitdown", {}).values())
     if refused:

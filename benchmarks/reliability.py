@@ -105,7 +105,7 @@ def _report(options: argparse.Namespace, rounds: list[Round], *, kills: int, sec
         notes=(
             (
                 f"`python benchmarks/reliability.py --kills {kills} --seed {options.seed}"
-                f" --models {options.models}`, {seconds:.0f} s; kills by aim: {aims}"
+                f" --models {options.models}`, {seconds:.0f} s; kills by target: {aims}"
             ),
         ),
     )
@@ -118,7 +118,7 @@ _COLUMNS = {
     "acknowledged": "acknowledged",
     "lost": "lost",
     "inconsistent": "inconsistent",
-    "mended": "made good",
+    "mended": "recovered",
 }
 
 

@@ -42,7 +42,7 @@ def test_the_language_is_told_by_the_name(path, language):
 
 
 def test_a_language_that_is_not_known_is_refused_by_name():
-    with pytest.raises(SourceError, match=r'"notes\.txt" is in no language'):
+    with pytest.raises(SourceError, match=r'"notes\.txt" is in an unsupported language'):
         read_code("notes.txt", "hello")
 
 

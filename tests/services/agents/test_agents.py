@@ -269,7 +269,7 @@ def test_events_wait_for_who_asks_and_are_told_once(open_agents):
     # An agent is told of what came while nobody asked.
     agents.publish("build_done")
     assert len(other.events(agent="one").events) == 1
-    with pytest.raises(UsageError, match="ragmem alone"):
+    with pytest.raises(UsageError, match="only ragmem writes"):
         agents.publish("agent_joined")
 
 

@@ -290,7 +290,7 @@ def test_the_command_shows_why(inside, tmp_path):
     assert (row["event"], row["session"], row["question"]) == ("prompt", "c9", SLOW)
     why = inside("inspect", "injections", "--memory", row["memory"][:12], **where).stdout
     assert "a topic begins: the first prompt" in why
-    assert f"relevance {row['terms']['relevance']:.2f}, told from {row['floor']:.2f} on" in why
+    assert f"relevance {row['terms']['relevance']:.2f}, injected from {row['floor']:.2f} on" in why
     document = json.loads(inside("inspect", "injections", "--json", "-n", "1", **where).stdout)
     assert [one["memory"] for one in document["injections"]] == [row["memory"]]
     refused = inside("inspect", "injections", "--json", "--jsonl", **where)

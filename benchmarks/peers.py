@@ -27,7 +27,7 @@ FULL = Extent(rounds=3, cold=5, more=8, ingest_timeout=3600, timeout=120)
 
 SMALL_NOTES = 20
 
-MODEL = ("numpy", "onnxruntime")
+MODEL = ("numpy", "onnxruntime", "PyStemmer")
 """What the bundled model needs in the environment of each tool."""
 
 

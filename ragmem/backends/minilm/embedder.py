@@ -17,6 +17,7 @@ from ragmem.backends.minilm.weights import WIDTH, WINDOW
 from ragmem.backends.minilm.wordpiece import WordPiece, read_vocabulary
 from ragmem.domain.text.gloss import in_english
 from ragmem.errors import BackendError
+from ragmem.patterns import lazy
 from ragmem.ports import Role
 
 if TYPE_CHECKING:
@@ -43,6 +44,9 @@ MOST_THREADS = 4
 AS_IT_IS = 0.35
 """Weight of a text of another language beside its gloss, of weight 1: names and words that both languages
 share. Of 0, 0.2, 0.35, 0.5 and 0.7 the best in recall@1 over seven languages (benchmarks/multilingual.py)."""
+
+_MARKUP = lazy(r"[`*|\u2500-\u259f]|(?<![A-Za-z])#+|:?([-=_~])\1+:?")
+"""Marks of Markdown, rules and box drawing; not marks in words, as in C# or snake_case."""
 
 CACHED_QUERIES = 256
 """Vectors of questions in the cache: 400 KB."""
@@ -112,7 +116,7 @@ class MiniLmEmbedder:
 
     def count_tokens(self, text: str) -> int:
         """Return the number of tokens of the whole text, without [CLS] and [SEP]; up to `window` are read."""
-        return len(self._open_tokenizer().pieces(text))
+        return len(self._open_tokenizer().pieces(strip_markup(text)))
 
     def close(self) -> None:
         """Free the model and end the threads; the next text would load it again."""
@@ -151,7 +155,7 @@ class MiniLmEmbedder:
     def _forward(self, texts: Sequence[str]) -> "NDArray[np.float32]":
         engine, tokenizer = self._open_engine(), self._open_tokenizer()
         np = import_numpy()
-        sequences = [tokenizer.encode(text, limit=WINDOW) for text in texts]
+        sequences = [tokenizer.encode(strip_markup(text), limit=WINDOW) for text in texts]
         if not self._measured and sum(map(len, sequences)) >= WORTH_TOKENS:
             engine = self._choose_engine(sequences)
             trim_heap()
@@ -213,6 +217,16 @@ class MiniLmEmbedder:
             if self._pool is None:
                 self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="minilm")
             return self._pool
+
+
+def strip_markup(text: str) -> str:
+    """Return a text without the marks that say how it looks; a text of nothing else stays as it is.
+
+    Each mark is a token of its own: in notes they are an eighth of all tokens and do not help to find a note
+    (benchmarks/retrieval.py).
+    """
+    stripped = _MARKUP.sub(" ", text)
+    return text if stripped.isspace() else stripped
 
 
 def available_cores() -> int:

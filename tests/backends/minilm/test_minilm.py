@@ -95,8 +95,9 @@ class TestBundledModelsOnOnnx(ModelsContract):
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_vectors_are_those_of_the_original_model(engine, open_embedder, monkeypatch):
-    # The original reads texts in other languages as they are.
-    monkeypatch.setattr("ragmem.backends.minilm.embedder.in_english", lambda text: text)
+    # The original reads texts in other languages and marks as they are.
+    for changed in ("in_english", "strip_markup"):
+        monkeypatch.setattr(embedder_module, changed, lambda text: text)
     processor = Path("/proc/cpuinfo")
     if (
         engine == "onnx"
@@ -110,6 +111,36 @@ def test_vectors_are_those_of_the_original_model(engine, open_embedder, monkeypa
     cosines = (vectors * REFERENCE[some]).sum(axis=1)
     assert cosines.min() >= LEAST_COSINE[engine], SENTENCES[some][cosines.argmin()]
     assert np.abs(np.linalg.norm(vectors, axis=1) - 1).max() < 1e-5
+
+
+MARKED = """## Ports of the **gateway**
+| service | port |
+|---------|-----:|
+| api     | `8080` |
+- admin: _never_ open → ask first
+════════"""
+UNMARKED = "Ports of the gateway service port api 8080 - admin: _never_ open → ask first"
+
+
+def test_marks_of_markdown_change_no_vector_and_take_no_token(open_embedder):
+    embedder = open_embedder("numpy")
+    marked, unmarked = embedder.embed([MARKED, UNMARKED], role="document")
+    assert marked == pytest.approx(unmarked, abs=1e-6)
+    assert embedder.count_tokens(MARKED) == embedder.count_tokens(UNMARKED)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("written in C#", "written in C"),
+        ("the rate is -5", "the rate is 5"),
+        ("***", "---"),
+        ("a = b", "a b"),
+    ],
+)
+def test_marks_with_a_meaning_are_read(one, other, open_embedder):
+    vectors = open_embedder("numpy").embed([one, other], role="document")
+    assert vectors[0] @ vectors[1] < 0.999
 
 
 @pytest.mark.parametrize("engine", ["numpy", pytest.param("onnx", marks=needs_onnx)])

@@ -131,6 +131,14 @@ def test_code_and_addresses_keep_their_lines(tmp_path: Path) -> None:
     assert told.parts[0].text == f"{wide} {wide}\n\nQuay 4\nTideline\nIsle"
 
 
+def test_rows_of_two_labels_without_any_other_line_at_their_edge_are_read(tmp_path: Path) -> None:
+    labels = both(
+        lines("Date: 3 May", "Berth: 7", leading=11), lines("Voyage: 12", "Draught: 4 m", left=300, leading=11)
+    )
+    [page] = drawn(tmp_path / "labels.pdf", labels).parts
+    assert page.text == "Date: 3 May  Voyage: 12 Berth: 7  Draught: 4 m"
+
+
 @pytest.mark.parametrize("turn", [90, 180, 270])
 def test_a_page_that_is_shown_turned_is_read_as_it_is_shown(tmp_path: Path, turn: int) -> None:
     def page(canvas: Any) -> None:

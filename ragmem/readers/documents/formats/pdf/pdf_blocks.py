@@ -163,7 +163,8 @@ def _paragraph(lines: Sequence[Line], widths: Sequence[tuple[float, float]]) -> 
         if text.endswith("-") and text[-2:-1].isalpha() and line.text[:1].islower():
             text = text[:-1] + line.text
         else:
-            widest = max(width for left, width in widths if abs(left - before.box.left) < _SAME_LEFT)
+            same_left = (width for left, width in widths if abs(left - before.box.left) < _SAME_LEFT)
+            widest = max(same_left, default=0.0)  # a row of cells may be the only one at its edge
             text = f"{text}{chr(10) if before.box.width < _SHORT * widest else ' '}{line.text}"
     return Block(
         _BULLET.sub("- ", text, count=1) if _BULLET.match(text) else text,

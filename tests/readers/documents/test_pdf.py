@@ -125,6 +125,21 @@ def test_words_that_the_end_of_a_line_parts_are_put_together(tmp_path: Path) -> 
     )
 
 
+def test_a_hyphen_joins_lines_that_are_set_so_close_that_they_overlap(tmp_path: Path) -> None:
+    left = ("The sensor is based on optical navi-", "gation and reads the surface of the", "desk below it.")
+    right = ("A light shines on the desk and a chip", "compares what it sees, so that the de-", "vice moves.")
+    page = both(
+        lines("Overlap", size=18, top=800),
+        lines(*left, leading=9, size=10),
+        lines(*right, leading=9, size=10, left=320),
+    )
+    assert drawn(tmp_path / "a.pdf", page).parts[0].text.split("\n\n") == [
+        "# Overlap",
+        "The sensor is based on optical navigation and reads the surface of the desk below it.",
+        "A light shines on the desk and a chip compares what it sees, so that the device moves.",
+    ]
+
+
 def test_code_and_addresses_keep_their_lines(tmp_path: Path) -> None:
     wide = "This is a long line of running text that tells how wide the column of this page is."
     told = drawn(tmp_path / "a.pdf", both(lines(wide, wide), lines("Quay 4", "Tideline", "Isle", top=600)))
@@ -133,7 +148,8 @@ def test_code_and_addresses_keep_their_lines(tmp_path: Path) -> None:
 
 def test_rows_of_two_labels_without_any_other_line_at_their_edge_are_read(tmp_path: Path) -> None:
     labels = both(
-        lines("Date: 3 May", "Berth: 7", leading=11), lines("Voyage: 12", "Draught: 4 m", left=300, leading=11)
+        lines("Date: 3 May", "Berth: 7", leading=11),
+        lines("Voyage: 12", "Draught: 4 m", left=300, leading=11),
     )
     [page] = drawn(tmp_path / "labels.pdf", labels).parts
     assert page.text == "Date: 3 May  Voyage: 12 Berth: 7  Draught: 4 m"

@@ -129,4 +129,6 @@ def _breaks_word(before: Box, box: Box) -> bool:
     """Return whether a character has another size than the previous one, or is in another place."""
     small, large = sorted((before.height, box.height))
     elsewhere = box.top > before.bottom or box.bottom < before.top
-    return small < _RESIZED * large or elsewhere or box.left - before.right > before.height
+    # To the left it goes at the end of a line: lines set without a gap between them overlap.
+    far = max(box.left - before.right, before.left - box.right) > before.height
+    return small < _RESIZED * large or elsewhere or far

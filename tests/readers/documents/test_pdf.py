@@ -140,6 +140,27 @@ def test_a_hyphen_joins_lines_that_are_set_so_close_that_they_overlap(tmp_path: 
     ]
 
 
+def test_a_weight_beyond_all_weights_makes_no_headings(tmp_path: Path) -> None:
+    register("Stems", stem=1_000)
+
+    def page(canvas: Any) -> None:
+        canvas.setFont("Stems", 10)
+        for number, text in enumerate(("One line alone", "Another line alone", "A third line alone")):
+            canvas.drawString(72, 760 - 40 * number, text)
+
+    assert "#" not in drawn(tmp_path / "a.pdf", page).parts[0].text
+
+
+def register(name: str, *, stem: int = 87) -> None:
+    """Give reportlab DejaVu Sans under a name, with a width of its stems as some programs state it."""
+    from reportlab.pdfbase.pdfmetrics import registerFont
+    from reportlab.pdfbase.ttfonts import TTFont
+
+    face = TTFont(name, font("DejaVuSans", 10).path)
+    face.face.stemV = stem
+    registerFont(face)
+
+
 def test_code_and_addresses_keep_their_lines(tmp_path: Path) -> None:
     wide = "This is a long line of running text that tells how wide the column of this page is."
     told = drawn(tmp_path / "a.pdf", both(lines(wide, wide), lines("Quay 4", "Tideline", "Isle", top=600)))

@@ -18,7 +18,7 @@ _WIDE = 2.0  # line heights; blanks in running text are narrower
 _USUAL = 1.8  # times the usual blank of a row
 _BLANKS = 4  # minimum of running text, which may be justified; a row of a table has fewer
 _GAP = 0.9  # line heights; after a wider gap, another column or cell begins
-_BOLD_WEIGHT = 600
+_BOLD_WEIGHTS = range(600, 1_001)  # PDFium derives some from the font's stems: thousands say nothing
 _NAME_BYTES = 200
 
 
@@ -128,7 +128,7 @@ def _line(text_page: Any, words: Sequence[Word]) -> Line:
 def _is_bold(text_page: Any, number: int) -> bool:
     import pypdfium2.raw as pdfium  # type: ignore[import-untyped]
 
-    if pdfium.FPDFText_GetFontWeight(text_page, number) >= _BOLD_WEIGHT:
+    if pdfium.FPDFText_GetFontWeight(text_page, number) in _BOLD_WEIGHTS:
         return True
     name, flags = ctypes.create_string_buffer(_NAME_BYTES), ctypes.c_int()
     pdfium.FPDFText_GetFontInfo(text_page, number, name, _NAME_BYTES, ctypes.byref(flags))

@@ -140,6 +140,19 @@ def test_a_hyphen_joins_lines_that_are_set_so_close_that_they_overlap(tmp_path: 
     ]
 
 
+def test_words_written_from_right_to_left_are_in_the_order_of_reading(tmp_path: Path) -> None:
+    register("Sans")
+
+    def page(canvas: Any) -> None:
+        canvas.setFont("Sans", 10)
+        # The letters as they are seen from left to right.
+        canvas.drawRightString(520, 760, "gnireenigne erawtfos"[::-1] + " " + "כותבים תוכנה לפי"[::-1])
+        canvas.drawRightString(520, 747, "ויש 12 שיעורים."[::-1].replace("21", "12"))
+
+    told = drawn(tmp_path / "a.pdf", page).parts[0].text
+    assert told == "כותבים תוכנה לפי software engineering ויש 12 שיעורים."
+
+
 def test_a_weight_beyond_all_weights_makes_no_headings(tmp_path: Path) -> None:
     register("Stems", stem=1_000)
 

@@ -2,9 +2,11 @@
 
 import ctypes
 import statistics
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby, pairwise
 from typing import Any
 
 from ragmem.readers.documents.formats.pdf.pdf_equations import with_equations
@@ -19,6 +21,7 @@ _USUAL = 1.8  # times the usual blank of a row
 _BLANKS = 4  # minimum of running text, which may be justified; a row of a table has fewer
 _GAP = 0.9  # line heights; after a wider gap, another column or cell begins
 _BOLD_WEIGHTS = range(600, 1_001)  # PDFium derives some from the font's stems: thousands say nothing
+_TOUCHING = 0.05  # line heights between parts of a word
 _NAME_BYTES = 200
 
 
@@ -45,7 +48,10 @@ def lines_of(page: Any, *, without: Sequence[Box] = ()) -> list[Line]:
             word for word in words_of(text_page, place) if not any(box.holds(word.box) for box in without)
         ]
         words = with_equations(page, text_page, words, place)
-        return [_line(text_page, segment) for segment in _segments(words)]
+        segments = _segments(words)
+        if _leftwards(words) > 0.5:
+            segments = (_read_from_right(row) if _leftwards(row) else row for row in segments)
+        return [_line(text_page, segment) for segment in segments]
     finally:
         text_page.close()
 
@@ -123,6 +129,32 @@ def _line(text_page: Any, words: Sequence[Word]) -> Line:
         told += word.text if word.glued and told and not told.endswith(":") else f" {word.text}"
     heavy = sum(len(word.text) for word in words if not word.is_equation and _is_bold(text_page, word.first))
     return Line(told.strip(), box, round(size * 4) / 4, bold=heavy > 0.8 * sum(len(w.text) for w in words))
+
+
+def _leftwards(words: Iterable[Word]) -> float:
+    """Return the share of letters that are written from right to left."""
+    kinds = Counter(unicodedata.bidirectional(char) for word in words for char in word.text)
+    left = kinds["R"] + kinds["AL"]
+    return left / max(1, left + kinds["L"])
+
+
+def _read_from_right(words: Sequence[Word]) -> list[Word]:
+    """Return the words of a line from right to left; Latin words side by side keep their order."""
+    ordered: list[Word] = []
+    from_right = sorted(words, key=lambda word: -word.box.right)
+    for is_leftwards, group in groupby(from_right, key=lambda word: _leftwards([word]) > 0):
+        run = list(group)
+        latin = [] if is_leftwards else [n for n, word in enumerate(run) if any(map(str.isalpha, word.text))]
+        if latin:
+            run[latin[0] : latin[-1] + 1] = reversed(run[latin[0] : latin[-1] + 1])
+        ordered += run
+    pairs = pairwise(ordered)
+    glued = [False, *(_touch(one.box, other.box) or _touch(other.box, one.box) for one, other in pairs)]
+    return [replace(word, glued=is_glued) for word, is_glued in zip(ordered, glued, strict=True)]
+
+
+def _touch(left: Box, right: Box) -> bool:
+    return abs(right.left - left.right) < _TOUCHING * left.height
 
 
 def _is_bold(text_page: Any, number: int) -> bool:

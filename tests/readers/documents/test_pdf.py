@@ -140,6 +140,52 @@ def test_a_hyphen_joins_lines_that_are_set_so_close_that_they_overlap(tmp_path: 
     ]
 
 
+def test_a_first_line_that_stands_in_or_out_belongs_to_its_paragraph(tmp_path: Path) -> None:
+    def page(canvas: Any) -> None:
+        lines("The first line of this paragraph stands further in, and", left=108, top=760)(canvas)
+        lines("its second line begins at the edge.", "End.", top=747)(canvas)
+        lines("Another one begins further in and is broken at a", left=108, top=721)(canvas)
+        lines("ragged end.", top=708)(canvas)
+        lines("1. An item whose text goes on below the text of", "2. A short one", top=682, leading=26)(
+            canvas
+        )
+        lines("its first line", left=84, top=669)(canvas)
+
+    assert drawn(tmp_path / "a.pdf", page).parts[0].text.split("\n\n") == [
+        "The first line of this paragraph stands further in, and its second line begins at the edge. End.",
+        "Another one begins further in and is broken at a ragged end.",
+        "1. An item whose text goes on below the text of its first line",
+        "2. A short one",
+    ]
+
+
+def test_text_with_two_lines_of_space_is_in_paragraphs(tmp_path: Path) -> None:
+    told = (
+        "This manuscript is set with twice the space between its lines as the usual text",
+        "of a letter has.",
+    )
+    page = both(lines(*told, told[0], told[1], leading=26), lines("A new paragraph.", top=640))
+    assert drawn(tmp_path / "a.pdf", page).parts[0].text.split("\n\n") == [
+        f"{told[0]} {told[1]}\n{told[0]} {told[1]}",
+        "A new paragraph.",
+    ]
+
+
+def test_lines_of_chinese_are_joined_without_a_blank(tmp_path: Path) -> None:
+    from reportlab.pdfbase.cidfonts import UnicodeCIDFont
+    from reportlab.pdfbase.pdfmetrics import registerFont
+
+    registerFont(UnicodeCIDFont("STSong-Light"))
+
+    def page(canvas: Any) -> None:
+        canvas.setFont("STSong-Light", 10)
+        canvas.drawString(72, 760, "潮汐表由港务局每年发布一次，码头的船员")
+        canvas.drawString(72, 747, "在出海之前必须查看当天的潮位。")
+
+    told = drawn(tmp_path / "a.pdf", page).parts[0].text
+    assert told == "潮汐表由港务局每年发布一次，码头的船员在出海之前必须查看当天的潮位。"
+
+
 def test_words_written_from_right_to_left_are_in_the_order_of_reading(tmp_path: Path) -> None:
     register("Sans")
 

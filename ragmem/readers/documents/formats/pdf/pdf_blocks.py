@@ -18,8 +18,11 @@ _MARK = re.compile(r"[•●○▪‣·*\u2013-]|\(?(?:\d{1,3}|[a-z])[.)]")
 _SAME_LEFT = 30.0  # points
 _SHORT = 0.6
 _APART = 0.3  # line heights, in addition to the gap between lines of a paragraph
-_FARTHEST = 1.1
+_FARTHEST = 1.4  # of text with one and a half lines or two
 _RESIZED = 0.12
+_INDENT = 3.5  # line heights; a first line stands that far in or out
+_NEARLY_FULL = 2.0  # line heights that a line with a ragged end may be shorter than the next
+_UNSPACED = re.compile("[\u2e80-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uff60]")  # scripts without blanks
 _CAPTION_APART = 3.0  # line heights between a caption and its table
 _FEWEST_ROWS = 2
 _LETTERS = re.compile(r"[^\W\d_]")
@@ -68,7 +71,7 @@ def blocks_of(rows: Sequence[Sequence[Line]]) -> list[Block]:
             number += count
             continue
         line = _join_lines(row)
-        if paragraph and _begins_paragraph(paragraph[-1], line, usual):
+        if paragraph and _begins_paragraph(paragraph, line, usual):
             end_paragraph()
         paragraph.append(line)
         number += 1
@@ -138,18 +141,30 @@ def _usual_gap(rows: Sequence[Sequence[Line]]) -> float:
     return max(0.0, gaps[len(gaps) // 4]) if gaps else 0.0
 
 
-def _begins_paragraph(before: Line, line: Line, usual: float) -> bool:
+def _begins_paragraph(paragraph: Sequence[Line], line: Line, usual: float) -> bool:
     """Return whether a line begins a new paragraph."""
+    before = paragraph[-1]
     gap = line.box.top - before.box.bottom
     apart = min(usual + _APART, _FARTHEST) * max(line.size, 1.0)
     resized = abs(line.size - before.size) > _RESIZED * max(line.size, before.size)
     box, above = line.box, before.box
     shifts = (box.left - above.left, box.middle - above.middle, box.right - above.right)
     # A centred title above a heading at the left.
-    misaligned = min(map(abs, shifts)) > line.size
+    misaligned = min(map(abs, shifts)) > line.size and not _is_second(paragraph, line)
     elsewhere = misaligned or gap < -line.box.height or line.box.left > before.box.right
     begins = bool(_ITEM.match(line.text) or _NOTE.match(line.text))
     return gap > apart or resized or elsewhere or line.bold != before.bold or begins
+
+
+def _is_second(paragraph: Sequence[Line], line: Line) -> bool:
+    """Tell whether a line continues a first line that stands further in, or the mark of a list item."""
+    first = paragraph[0]
+    if len(paragraph) > 1 or line.bold:  # a bold line may be a heading below a centred title
+        return False
+    shift = first.box.left - line.box.left
+    indented = shift > 0 or bool(_ITEM.match(first.text))
+    is_full = first.box.right > line.box.right - _NEARLY_FULL * line.size
+    return indented and is_full and abs(shift) < _INDENT * line.size
 
 
 def _paragraph(lines: Sequence[Line], widths: Sequence[tuple[float, float]]) -> Block:
@@ -165,7 +180,8 @@ def _paragraph(lines: Sequence[Line], widths: Sequence[tuple[float, float]]) -> 
         else:
             same_left = (width for left, width in widths if abs(left - before.box.left) < _SAME_LEFT)
             widest = max(same_left, default=0.0)  # a row of cells may be the only one at its edge
-            text = f"{text}{chr(10) if before.box.width < _SHORT * widest else ' '}{line.text}"
+            blank = "" if _UNSPACED.match(text[-1]) and _UNSPACED.match(line.text) else " "
+            text = f"{text}{chr(10) if before.box.width < _SHORT * widest else blank}{line.text}"
     return Block(
         _BULLET.sub("- ", text, count=1) if _BULLET.match(text) else text,
         union(line.box for line in lines),

@@ -352,6 +352,19 @@ def test_a_picture_between_text_is_read_once_in_its_place(tmp_path: Path) -> Non
     ]
 
 
+def test_pictures_on_top_of_each_other_are_read_once(tmp_path: Path) -> None:
+    picture = scan(tmp_path / "scan.png", "Pump 7 leaks at the flange", size=(1_000, 200))
+    layer = scan(tmp_path / "layer.png", "", size=(1_000, 200))
+
+    def page(canvas: Any) -> None:
+        lines("Above the picture there is a line of text.", top=800)(canvas)
+        canvas.drawImage(str(layer), 72, 560, 400, 80)
+        canvas.drawImage(str(picture), 72, 560, 400, 80)
+
+    (part,) = drawn(tmp_path / "a.pdf", page, limits=Limits()).parts
+    assert part.text.count("Pump 7") == 1
+
+
 def test_a_scan_with_a_text_layer_is_not_read_twice(tmp_path: Path) -> None:
     text = "The keeper of the light signed the lease of the quay"
     picture = scan(tmp_path / "scan.png", text, size=(1_650, 500))

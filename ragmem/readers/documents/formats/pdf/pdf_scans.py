@@ -55,11 +55,12 @@ def scan_lines(page: Any, lines: Sequence[Line], ocr: Ocr, limits: Limits) -> li
     for box in boxes:
         sides = (box.left, box.top, box.right, box.bottom)
         read = ocr.read(drawn.crop(tuple(round(scale * side) for side in sides)))
-        # What the text layer says of a picture is not said twice.
+        # What the text layer says of a picture is not said twice, nor what another layer of the page shows.
+        known = [one.box for one in (*lines, *found)]
         found += [
             line
             for line in page_lines(read, box)
-            if not any(line.box.holds(one.box) or one.box.holds(line.box) for one in lines)
+            if not any(line.box.holds(one) or one.holds(line.box) for one in known)
         ]
     return found
 

@@ -262,6 +262,7 @@ def test_what_the_document_says_of_itself_is_kept_unless_it_says_nothing(tmp_pat
     plain = drawn(tmp_path / "b.pdf", page, Title="Microsoft Word - final2.doc")
     assert plain.title == "The tide tables"
     assert drawn(tmp_path / "c.pdf", lines("Text alone.")).title == "c"
+    assert drawn(tmp_path / "d.pdf", page, Title="doi:10.1000/j.tide.2026.01").title == "The tide tables"
 
 
 def test_a_page_is_told_under_the_heading_that_it_continues(tmp_path: Path) -> None:

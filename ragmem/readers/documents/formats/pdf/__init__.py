@@ -32,7 +32,7 @@ _MOST_UNREAD = 10_000  # pages after the last one that is read
 _DATE = re.compile(r"D:(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?(?:([+-])(\d\d)'?(\d\d)?)?")
 _NO_TITLE = re.compile(
     r"untitled|\(?anonymous\)?|\(?unspecified\)?"
-    r"|microsoft \w+ - .*|.*\.(?:docx?|pptx?|xlsx?|tex|indd|dvi|pdf)",
+    r"|microsoft \w+ - .*|doi:.*|.*\.(?:docx?|pptx?|xlsx?|tex|indd|dvi|pdf)",
     re.IGNORECASE,
 )
 _LEADER = re.compile(r"(?:\s?\.){4,}")  # of a table of contents

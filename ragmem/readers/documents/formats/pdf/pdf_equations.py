@@ -117,7 +117,7 @@ def with_equations(page: Any, text_page: Any, words: Sequence[Word], place: Call
     if page.get_rotation() or not _has_equations(words):
         return list(words)
     glyphs = _glyphs(text_page, words, place)
-    able = [number for number in range(len(words)) if _may_belong(number, words, glyphs)]
+    able = [number for run in _runs(words, glyphs) if _may_belong(run, glyphs) for number in run]
     if len(able) > _MOST_WORDS:
         return list(words)
     rules = _rules(page, place, glyphs, able)
@@ -172,16 +172,14 @@ def _glyphs(text_page: Any, words: Sequence[Word], place: Callable[..., Box]) ->
     return every
 
 
-def _may_belong(number: int, words: Sequence[Word], glyphs: Sequence[Sequence[_Glyph]]) -> bool:
-    """Return whether a word may belong to an equation: all but words of letters in an upright font."""
-    some = _run(number, words, glyphs)
+def _may_belong(run: Sequence[int], glyphs: Sequence[Sequence[_Glyph]]) -> bool:
+    """Return whether a run of words may belong to an equation: all but letters in an upright font."""
+    some = [glyph for number in run for glyph in glyphs[number]]
     text = "".join(glyph.sign for glyph in some)
     letters = "".join(filter(str.isalpha, text))
     if len(letters) < 2 or letters in latex.FUNCTIONS or any(glyph.is_math for glyph in some):
         return True
-    before, after = (
-        glyphs[place] if 0 <= place < len(glyphs) else () for place in (some[0].word - 1, some[-1].word + 1)
-    )
+    before, after = (glyphs[place] if 0 <= place < len(glyphs) else () for place in (run[0] - 1, run[-1] + 1))
     near = [(one, some[0]) for one in before[-1:]] + [(some[-1], one) for one in after[:1]]
     is_close = any(abs(two.box.left - one.box.right) < _CLOSE * one.size for one, two in near)
     if all(_SLANTED_FONT.search(glyph.font) for glyph in some if glyph.sign.isalpha()):
@@ -191,20 +189,18 @@ def _may_belong(number: int, words: Sequence[Word], glyphs: Sequence[Sequence[_G
     return bool(before) and is_close and some[0].size < _SMALL * before[-1].size
 
 
-def _run(number: int, words: Sequence[Word], glyphs: Sequence[Sequence[_Glyph]]) -> list[_Glyph]:
-    """Return the glyphs of a word and of those that continue it: some programs place each letter alone."""
-
-    def is_continued(place: int) -> bool:
-        one, other = glyphs[place][-1], glyphs[place + 1][0]
-        is_alike = (one.font, one.size) == (other.font, other.size) and abs(one.base - other.base) < 0.1
-        return is_alike and abs(words[place + 1].box.left - words[place].box.right) < _CLOSE * one.size
-
-    first = last = number
-    while first and is_continued(first - 1):
-        first -= 1
-    while last + 1 < len(words) and is_continued(last):
-        last += 1
-    return [glyph for some in glyphs[first : last + 1] for glyph in some]
+def _runs(words: Sequence[Word], glyphs: Sequence[Sequence[_Glyph]]) -> list[list[int]]:
+    """Return the words in runs that continue one another: some programs place each letter alone."""
+    runs: list[list[int]] = []
+    for number, word in enumerate(words):
+        if number:
+            one, other = glyphs[number - 1][-1], glyphs[number][0]
+            is_alike = (one.font, one.size) == (other.font, other.size) and abs(one.base - other.base) < 0.1
+            if is_alike and abs(word.box.left - words[number - 1].box.right) < _CLOSE * one.size:
+                runs[-1].append(number)
+                continue
+        runs.append([number])
+    return runs
 
 
 def _rules(

@@ -31,6 +31,10 @@ def text(page: str) -> str:
         ("<ol start=3><li>a<li value=7>b</ol>", "3. a\n7. b"),
         ("<ol><li><p>a</p><pre>x</pre></li><li>b</ol>", "1. a\n\n```\nx\n```\n\n2. b"),
         ("<dl><dt>Ebb<dd>goes<dt>Flood</dt><dt>Tide</dt><dd>comes</dl>", "- Ebb: goes\n- Flood, Tide: comes"),
+        (
+            "<dl><p><dt><h3>Pier</h3><dl><p><dt><a href=https://a.io>Quay</a><dt>Light</dl><p></dl>",
+            "- Pier\n\n[Quay](https://a.io)\n\nLight",
+        ),
         ("<blockquote><p>a<p>b</blockquote>", "> a\n>\n> b"),
         ("<p><input type=checkbox checked>done<p><input type=checkbox>open", "[x] done\n\n[ ] open"),
         (

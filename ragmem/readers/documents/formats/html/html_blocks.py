@@ -110,7 +110,13 @@ def _indent(found: Written) -> Written:
 def _definitions(node: Any, page: Page, depth: int) -> Written:
     found: Written = []
     terms: list[str] = []
-    for each in _children(node, {"dt", "dd"}):
+    for each in _children(node, {"dt", "dd", "dl"}):
+        if local(each) == "dl" or any(local(inner) == "dt" for inner in each.iterdescendants()):
+            # Browsers export bookmarks so: a folder is a list in a list, and no term is closed.
+            found += [(marks.item(term), True) for term in terms]
+            found += blocks(each, page, depth + 1)
+            terms = []
+            continue
         if local(each) == "dt":
             terms.append(marks.flatten(line(each, page)))
             continue

@@ -15,7 +15,7 @@ OUT_OF_MEMORY = 86
 """The exit status of a process that exceeded its memory limit."""
 
 _PROGRAMS = frozenset({"tesseract"})
-_VIRTUAL_MB = 700  # what libraries map and never touch
+_VIRTUAL_MB = 1_500  # what libraries map and never touch; OCR of many pictures takes 900
 _LOOK_S = 0.05
 _FILES = 128
 _FORBIDDEN = (

@@ -256,6 +256,17 @@ def test_a_document_that_takes_too_much_memory_is_given_up_and_the_next_is_read(
         assert converter.peak_mb < MEMORY_MB
 
 
+def test_memory_that_libraries_map_and_never_touch_does_not_count() -> None:
+    code = (
+        "from ragmem.readers.documents.confinement import confine\n"
+        "import mmap\n"
+        "confine(200)\n"
+        "print(len(mmap.mmap(-1, 1_100_000_000)))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout.strip() == "1100000000", done.stderr
+
+
 def test_the_memory_of_whoever_asks_does_not_count(tmp_path: Path) -> None:
     """On Linux a process inherits the largest size of the one that started it, as one figure tells it."""
     hostile.good_pdf(tmp_path / "short.pdf")

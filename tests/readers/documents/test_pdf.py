@@ -193,10 +193,10 @@ def test_words_written_from_right_to_left_are_in_the_order_of_reading(tmp_path: 
         canvas.setFont("Sans", 10)
         # The letters as they are seen from left to right.
         canvas.drawRightString(520, 760, "gnireenigne erawtfos"[::-1] + " " + "כותבים תוכנה לפי"[::-1])
-        canvas.drawRightString(520, 747, "ויש 12 שיעורים."[::-1].replace("21", "12"))
+        canvas.drawRightString(520, 747, "ויש 12 שיעורים (בעברית)."[::-1].replace("21", "12"))
 
     told = drawn(tmp_path / "a.pdf", page).parts[0].text
-    assert told == "כותבים תוכנה לפי software engineering ויש 12 שיעורים."
+    assert told == "כותבים תוכנה לפי software engineering ויש 12 שיעורים (בעברית)."
 
 
 def test_a_weight_beyond_all_weights_makes_no_headings(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ _USUAL = 1.8  # times the usual blank of a row
 _BLANKS = 4  # minimum of running text, which may be justified; a row of a table has fewer
 _GAP = 0.9  # line heights; after a wider gap, another column or cell begins
 _BOLD_WEIGHTS = range(600, 1_001)  # PDFium derives some from the font's stems: thousands say nothing
+_MIRRORED = str.maketrans("()[]{}<>", ")(][}{><")
 _TOUCHING = 0.05  # line heights between parts of a word
 _NAME_BYTES = 200
 
@@ -139,13 +140,18 @@ def _leftwards(words: Iterable[Word]) -> float:
 
 
 def _read_from_right(words: Sequence[Word]) -> list[Word]:
-    """Return the words of a line from right to left; Latin words side by side keep their order."""
+    """Return the words of a line from right to left; Latin words side by side keep their order.
+
+    PDFium mirrors brackets beside such letters, although Word and LibreOffice name the sign that is meant.
+    """
     ordered: list[Word] = []
     from_right = sorted(words, key=lambda word: -word.box.right)
     for is_leftwards, group in groupby(from_right, key=lambda word: _leftwards([word]) > 0):
         run = list(group)
-        latin = [] if is_leftwards else [n for n, word in enumerate(run) if any(map(str.isalpha, word.text))]
-        if latin:
+        latin = [n for n, word in enumerate(run) if any(map(str.isalpha, word.text))]
+        if is_leftwards:
+            run = [replace(word, text=word.text.translate(_MIRRORED)) for word in run]
+        elif latin:
             run[latin[0] : latin[-1] + 1] = reversed(run[latin[0] : latin[-1] + 1])
         ordered += run
     pairs = pairwise(ordered)

@@ -25,6 +25,7 @@ _FORBIDDEN = (
     " urllib.Request ftplib.connect http.client.connect"
 )
 _begin_ocr: Callable[[], None] | None = None
+_end_page: Callable[[], None] | None = None
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 
@@ -75,10 +76,20 @@ def request_seconds(seconds: float) -> None:
     _begin_ocr()
 
 
-def tell_ocr(begin: Callable[[], None]) -> None:
-    """Set what `request_seconds` calls."""
-    global _begin_ocr  # noqa: PLW0603 - a process reads one document at a time
-    _begin_ocr = begin
+def report_page(seconds: float) -> None:
+    """Allow this process CPU time for the next page, and tell whoever waits for it that one is finished.
+
+    Nothing happens in a process that is not confined.
+    """
+    if _end_page is not None and resource.getrlimit(resource.RLIMIT_CPU)[0] != resource.RLIM_INFINITY:
+        allow_seconds(seconds)
+        _end_page()
+
+
+def set_signals(*, ocr: Callable[[], None], page: Callable[[], None]) -> None:
+    """Set what `request_seconds` and `report_page` call."""
+    global _begin_ocr, _end_page
+    _begin_ocr, _end_page = ocr, page
 
 
 def peak_kb() -> int:

@@ -15,7 +15,7 @@ import ragmem
 from ragmem.domain.secrets.redaction import DEFAULT, Redactor
 from ragmem.readers.documents import wire
 from ragmem.readers.documents.confinement import OUT_OF_MEMORY
-from ragmem.readers.documents.model import ConvertedDocument, Limits, RefusedError
+from ragmem.readers.documents.model import LONGEST, ConvertedDocument, Limits, RefusedError
 
 FILES_A_PROCESS = 100
 """Files that one process reads before a new one replaces it, because libraries leak."""
@@ -80,7 +80,8 @@ class Converter:
         """Return a converted document; raises RefusedError for any file that cannot be converted.
 
         Takes at most `seconds`, plus the start of the process, plus `ocr_seconds` of the limits if text in
-        pictures is read. Nothing in the file is run or fetched.
+        pictures is read; a document that is read page by page takes at most ten times as long, and `seconds`
+        a page. Nothing in the file is run or fetched.
         """
         used = self._read > 0
         try:
@@ -150,8 +151,8 @@ class Converter:
     def _exchange(self, process: subprocess.Popen[bytes], request: bytes) -> dict[str, Any]:
         assert process.stdin is not None
         assert process.stdout is not None
-        begun = time.monotonic()
-        deadline = begun + self.seconds
+        begun = page = time.monotonic()
+        ocr = 0.0
         try:
             process.stdin.write(request)
         except BrokenPipeError as error:
@@ -161,6 +162,7 @@ class Converter:
         with selectors.DefaultSelector() as selector:
             selector.register(process.stdout, selectors.EVENT_READ)
             while (length := _length(received)) is None or len(received) < length:
+                deadline = min(page + self.seconds, begun + LONGEST * self.seconds) + ocr
                 left = deadline - time.monotonic()
                 if left <= 0 or not selector.select(left):
                     raise _WorkerError(
@@ -171,9 +173,12 @@ class Converter:
                 if not block:
                     raise self._exit_error(process)
                 received += block
-                while received.startswith(wire.OCR_BEGINS):
+                while received.startswith((wire.OCR_BEGINS, wire.PAGE_ENDS)):
+                    if received.startswith(wire.OCR_BEGINS):
+                        ocr = self.limits.ocr_seconds
+                    else:
+                        page = time.monotonic()
                     del received[: wire.LENGTH_BYTES]
-                    deadline = begun + self.seconds + self.limits.ocr_seconds
                 if len(received) > most:
                     raise _WorkerError("its text is longer than the limits allow")
         message: dict[str, Any] = json.loads(received[wire.LENGTH_BYTES :])

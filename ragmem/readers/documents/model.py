@@ -21,17 +21,21 @@ class RefusedError(Exception):
         self.costly = costly
 
 
+LONGEST = 10
+"""A document that is read page by page takes at most this many times the `seconds`."""
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """The limits of one document; formats check a size before they unpack anything.
 
-    A format that reads page by page stops well within the `seconds` and leaves the rest out with a warning,
-    because a document that takes longer is refused. `characters` limits the Markdown of all parts together,
-    `pages` the pages, slides, sheets, chapters or cells; the rest is left out with a warning.
-    `unpacked_bytes` limits all members of an archive together, `pixels` one image. `ocr_languages` are
-    tesseract's names of the expected languages ("eng+deu"), empty for its default. `ocr_seconds` are for the
-    text in all pictures and scanned pages together, besides the `seconds`. `described` tells that a model
-    describes the pictures afterwards.
+    A format that reads page by page gets the `seconds` anew for each 20 pages, at most `LONGEST` times,
+    and leaves the rest out with a warning; any other document that takes longer is refused. `characters`
+    limits the Markdown of all parts together, `pages` the pages, slides, sheets, chapters or cells; the
+    rest is left out with a warning. `unpacked_bytes` limits all members of an archive together, `pixels`
+    one image. `ocr_languages` are tesseract's names of the expected languages ("eng+deu"), empty for its
+    default. `ocr_seconds` are for the text in all pictures and scanned pages together, besides the
+    `seconds`. `described` tells that a model describes the pictures afterwards.
     """
 
     seconds: float = 60.0

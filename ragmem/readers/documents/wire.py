@@ -12,6 +12,9 @@ LENGTH_BYTES = 8
 OCR_BEGINS = bytes(LENGTH_BYTES)
 """The frame without a body that comes before each picture whose text is read, which takes longer."""
 
+PAGE_ENDS = b"\xff" * LENGTH_BYTES
+"""What stands for a frame after each page of a long document."""
+
 PICTURES_BYTES = 32_000_000
 """Maximum bytes of all pictures of a document together; further ones are not described."""
 PICTURES = 200

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any, BinaryIO
 
 from ragmem.domain.secrets.redaction import Redactor
@@ -36,11 +37,11 @@ def main() -> int:
         os.dup2(nowhere, descriptor)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends this process
 
-    def begin_ocr() -> None:
-        answers.write(wire.OCR_BEGINS)
+    def send(signal: bytes) -> None:
+        answers.write(signal)
         answers.flush()
 
-    confinement.tell_ocr(begin_ocr)
+    confinement.set_signals(ocr=partial(send, wire.OCR_BEGINS), page=partial(send, wire.PAGE_ENDS))
     confined = False
     while (asked := _read_request(requests)) is not None:
         if not confined:

@@ -245,6 +245,14 @@ def test_a_document_that_takes_too_long_is_given_up_and_the_next_is_read(tmp_pat
         assert "lantern" in converter.convert(tmp_path / "short.pdf").parts[0].text
 
 
+def test_a_long_document_may_take_longer_than_a_single_page(tmp_path: Path) -> None:
+    hostile.many_pages(tmp_path / "long.pdf", 3_000)
+    with Converter(Limits(pages=10_000, ocr=False), seconds=0.5) as converter:
+        begun = time.monotonic()
+        assert len(converter.convert(tmp_path / "long.pdf").parts) > 20
+        assert 0.5 < time.monotonic() - begun < 8
+
+
 def test_a_document_that_takes_too_much_memory_is_given_up_and_the_next_is_read(tmp_path: Path) -> None:
     hostile.many_pages(tmp_path / "long.pdf", 3_000)
     hostile.good_pdf(tmp_path / "short.pdf")

@@ -1,5 +1,6 @@
 """What a PDF gives page by page: in reading order, with its headings, tables, notes and captions."""
 
+import itertools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -286,6 +287,25 @@ def test_pages_beyond_the_limits_are_left_out_and_told(tmp_path: Path) -> None:
         1,
         ("39 pages after page 1 are left out for lack of time",),
     )
+
+
+@pytest.mark.parametrize(("cost", "pages"), [(1.0, 150), (1.7, 150), (3.0, 31)])
+def test_a_long_document_gets_more_time_while_its_pages_come(
+    cost: float, pages: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hostile.many_pages(tmp_path / "days.pdf", 150)
+    clock = itertools.count(0.0, cost)  # the reader looks at it once a page
+    monkeypatch.setattr("ragmem.readers.documents.formats.pdf.time.monotonic", lambda: next(clock))
+    assert len(pdf.read(str(tmp_path / "days.pdf"), Limits(seconds=60, ocr=False)).parts) == pages
+
+
+def test_the_time_of_a_long_document_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    hostile.many_pages(tmp_path / "days.pdf", 400)
+    clock = itertools.count()
+    monkeypatch.setattr("ragmem.readers.documents.formats.pdf.time.monotonic", lambda: next(clock))
+    document = pdf.read(str(tmp_path / "days.pdf"), Limits(seconds=60, ocr=False))
+    assert len(document.parts) == 361
+    assert document.warnings == ("39 pages after page 361 are left out for lack of time",)
 
 
 def test_an_image_is_handed_on_where_somebody_looks_at_it(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from itertools import islice
 from pathlib import PurePath
 from typing import Any
 
+from ragmem.readers.documents.confinement import report_page
 from ragmem.readers.documents.formats.pdf.pdf_blocks import Block, blocks_of, join_captions
 from ragmem.readers.documents.formats.pdf.pdf_lines import Line, lines_of
 from ragmem.readers.documents.formats.pdf.pdf_order import reading_order
@@ -17,7 +18,7 @@ from ragmem.readers.documents.formats.pdf.pdf_scans import is_nonsense, scan_lin
 from ragmem.readers.documents.formats.pdf.pdf_tables import RuledTables
 from ragmem.readers.documents.formats.pdf.pdf_words import Box
 from ragmem.readers.documents.formats.pictures import Pictures
-from ragmem.readers.documents.model import ConvertedDocument, Limits, Part, Picture, RefusedError
+from ragmem.readers.documents.model import LONGEST, ConvertedDocument, Limits, Part, Picture, RefusedError
 from ragmem.readers.documents.ocr import Ocr, cut_message
 
 _HEADING = 1.14  # minimum size, relative to the text
@@ -28,6 +29,7 @@ _EDGE_LINES = 2  # at the top and at the bottom, for headers and footers
 _REPEATED = 0.4  # share of all pages
 _FEWEST_REPEATED = 3
 _READING = 0.6  # share of the seconds for reading pages; the layout takes less
+_PAGES_A_TURN = 20  # that get the seconds once more
 _MOST_UNREAD = 10_000  # pages after the last one that is read
 _DATE = re.compile(r"D:(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?(?:([+-])(\d\d)'?(\d\d)?)?")
 _NO_TITLE = re.compile(
@@ -64,7 +66,7 @@ def read(path: str, limits: Limits) -> ConvertedDocument:
         if len(document) == 0:
             raise RefusedError("the file is damaged or cut short")
         pages, warnings, unread, unseen = _pages(document, path, limits)
-        converted = _convert(document, path, pages, warnings)
+        converted = _convert(document, path, pages, warnings, seconds=limits.seconds)
         return replace(converted, unread=tuple(f"page={number}" for number in unread), unseen=unseen)
     finally:
         document.close()
@@ -87,11 +89,13 @@ def _pages(document: Any, path: str, limits: Limits) -> tuple[list[_Page], list[
     unseen = 0
     with RuledTables(path) as ruled:
         for number in range(count):
-            if number and time.monotonic() - begun - ocr.spent > _READING * limits.seconds:
+            turns = min(1 + number / _PAGES_A_TURN, LONGEST)
+            if number and time.monotonic() - begun - ocr.spent > _READING * limits.seconds * turns:
                 warnings.append(f"{count - number:,} pages after page {number} are left out for lack of time")
                 end = number
                 break
             page = _page(document, number, ruled, pictures, ocr)
+            report_page(limits.seconds)
             if page is None:
                 warnings.append(f"page {number + 1} is damaged")
                 unread.append(number + 1)
@@ -152,7 +156,9 @@ def _describe_blank(pages: Sequence[int]) -> str:
     return f"page {shown} has no text" if len(pages) == 1 else f"pages {shown}{more} have no text"
 
 
-def _convert(document: Any, path: str, pages: Sequence[_Page], warnings: list[str]) -> ConvertedDocument:
+def _convert(
+    document: Any, path: str, pages: Sequence[_Page], warnings: list[str], *, seconds: float
+) -> ConvertedDocument:
     sizes = Counter[float]()
     for page in pages:
         for line in page.lines:
@@ -166,6 +172,7 @@ def _convert(document: Any, path: str, pages: Sequence[_Page], warnings: list[st
         kept = [line for line in page.lines if line not in edges or _line_mark(line, usual) not in running]
         kept = kept or page.lines  # a form of one line a page
         blocks = join_captions(blocks_of(reading_order(kept)), page.tables)
+        report_page(seconds)
         laid.append((page, blocks))
         for block in blocks:
             if not block.is_table:

@@ -157,7 +157,7 @@ def _begins_paragraph(paragraph: Sequence[Line], line: Line, usual: float) -> bo
 
 
 def _is_second(paragraph: Sequence[Line], line: Line) -> bool:
-    """Tell whether a line continues a first line that stands further in, or the mark of a list item."""
+    """Return whether a line continues a first line that stands further in, or the mark of a list item."""
     first = paragraph[0]
     if len(paragraph) > 1 or line.bold:  # a bold line may be a heading below a centred title
         return False

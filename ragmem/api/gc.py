@@ -260,6 +260,7 @@ class Gc:
         home.require()
         # It has hashes of the words of memories that were there at the last plan.
         remove_others(home.settings.places.cache / CACHE, ())
+        home.catalog.rules.forget()
         return purge(home.catalog, now=now(), keep=self._archive_age(), sizes=home.settings.chunking)
 
     def prune_shared(self) -> list[str]:

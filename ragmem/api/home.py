@@ -71,7 +71,7 @@ class Home:
         self.redactor = settings.redactor
         self.home = home
         self.cwd = cwd
-        self.catalog = Catalog(_database_of(settings), self.redactor)
+        self.catalog = Catalog(_database_of(settings), self.redactor, cache=settings.places.cache)
         self.meter = LateMeter(lambda: self.ledger)
         self.lock = threading.RLock()
         self.inbox_note = ""

@@ -68,6 +68,7 @@ class Removal:
         self._home.require()
         # It has hashes of the words of memories that were there at the last plan of gc.
         remove_others(self._home.settings.places.cache / CACHE, ())
+        self._home.catalog.rules.forget()
         return forget.purge(scrub_context(self._home, progress), planned, allow_large=allow_large)
 
     def finish_purge(self) -> str:

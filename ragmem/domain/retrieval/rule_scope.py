@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from fnmatch import fnmatch
 from functools import lru_cache
 from itertools import dropwhile, pairwise
+from typing import Any
 
 from ragmem.domain.retrieval.rule_moment import EXTENSIONS, PRODUCT, Moment
 from ragmem.domain.retrieval.rule_phrases import (
@@ -309,6 +310,35 @@ def _open_level(before: int, level: int, *, begins: bool) -> int:
     if begins:
         return level
     return before if level > before else 0
+
+
+def pack_scopes(scopes: Sequence[Scope]) -> list[Any]:
+    """Return scopes as lists, texts and numbers."""
+    return [
+        [
+            scope.start,
+            [[sorted(one.topics), sorted(one.words), one.ecosystem] for one in scope.conditions],
+            list(scope.paths),
+            list(scope.bans),
+        ]
+        for scope in scopes
+    ]
+
+
+def unpack_scopes(packed: Sequence[Any]) -> tuple[Scope, ...]:
+    """Return the scopes that `pack_scopes` was given; raises TypeError or ValueError for anything else."""
+    return tuple(
+        Scope(
+            start,
+            tuple(
+                Condition(frozenset(topics), frozenset(words), ecosystem)
+                for topics, words, ecosystem in conditions
+            ),
+            tuple(paths),
+            tuple(bans),
+        )
+        for start, conditions, paths, bans in packed
+    )
 
 
 known_scopes_of = lru_cache(maxsize=4_096)(scopes_of)

@@ -57,10 +57,14 @@ class Catalog:
 
     `redactor` has the home's rules for secrets, for whatever is written to the catalog or shown of it.
 
+    `cache` is a folder for files that can be made again.
+
     `announce` is told when `prepare` begins something that takes long; nobody is, unless it is set.
     """
 
-    def __init__(self, database: Database, redactor: Redactor = DEFAULT) -> None:
+    def __init__(
+        self, database: Database, redactor: Redactor = DEFAULT, *, cache: Path | None = None
+    ) -> None:
         self.database = database
         self.redactor = redactor
         self.announce: Announce = silent
@@ -68,7 +72,10 @@ class Catalog:
         self._kept = ReadCache(self.database, KeptRows)
         self.overview = Overview(self.database)
         self.projects = Projects(self.database)
-        self.rules = Rules(self.database)
+        # Members of a team see different texts, and share no file.
+        self.rules = Rules(
+            self.database, cache / "rules.json" if cache and database.dialect == "sqlite" else None
+        )
         self.names = EntityNames(self.database)
         self.usage = Usage(self.database)
         self.models = ModelRecords(self.database)

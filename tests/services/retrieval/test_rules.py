@@ -3,6 +3,7 @@
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 
+import orjson
 import pytest
 
 from ragmem.domain.model import Draft, Scope
@@ -11,6 +12,7 @@ from ragmem.domain.secrets.redaction import DEFAULT
 from ragmem.services.retrieval.query import Question
 from ragmem.services.retrieval.select import ONLY_RULES
 from ragmem.services.retrieval.shapes import explain_match
+from ragmem.storage.home.catalog import Catalog
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 RULE = "Before a release, bring the changelog up to date."
@@ -136,3 +138,74 @@ def test_a_long_text_is_read_for_its_rules_once(memory):
     [match, *_] = asked(memory, "release this").matches
     assert any(term.startswith("rule in scope") for term in match.terms)
     assert known_scopes_of.cache_info().misses == before
+
+
+def long_rules(count=10):
+    """Return texts with a rule each, enough of them to be worth the cache."""
+    filler = "\n\n".join(f"Ship {n} lay at berth {n} and left with the evening tide." for n in range(120))
+    return [
+        f"# {n} Conventions\n\n## Release\n\n- Never release version {n} on a Friday.\n\n{filler}\n"
+        for n in range(count)
+    ]
+
+
+def store_protected(memory, texts, **options):
+    store(memory, *texts, **options)
+    with memory.catalog.database.write() as connection:
+        connection.execute("UPDATE memories SET protected = 1")
+
+
+@pytest.fixture
+def instructed(memory):
+    """Return a memory with long instruction files, and the file with their scopes, which is there."""
+    store_protected(memory, long_rules())
+    assert len(memory.catalog.rules.of(None)) == 10
+    return memory, memory.settings.places.cache / "rules.json"
+
+
+def rules_of_another_process(memory):
+    known_scopes_of.cache_clear()
+    catalog = Catalog(memory.catalog.database, cache=memory.settings.places.cache)
+    return catalog.rules.of(None), known_scopes_of.cache_info().misses
+
+
+def test_another_process_reads_no_text_for_its_rules_again(instructed):
+    memory, _ = instructed
+    assert rules_of_another_process(memory) == (memory.catalog.rules.of(None), 0)
+
+
+@pytest.mark.parametrize("content", [None, b"", b"{", b"[]", b'{"rules": "older", "texts": {}}'])
+def test_rules_are_found_again_where_their_file_is_lost_or_of_other_rules(instructed, content):
+    memory, file = instructed
+    kept = file.read_bytes()
+    file.unlink() if content is None else file.write_bytes(content)
+    assert rules_of_another_process(memory) == (memory.catalog.rules.of(None), 10)
+    assert file.read_bytes() == kept
+
+
+def test_a_damaged_entry_is_found_again(instructed):
+    memory, file = instructed
+    written = orjson.loads(file.read_bytes())
+    written["texts"] = {text: [[1, 2]] for text in written["texts"]}
+    file.write_bytes(orjson.dumps(written))
+    assert rules_of_another_process(memory) == (memory.catalog.rules.of(None), 10)
+
+
+def test_a_cache_that_cannot_be_written_changes_no_answer(instructed):
+    memory, file = instructed
+    file.unlink()
+    file.mkdir()
+    assert rules_of_another_process(memory) == (memory.catalog.rules.of(None), 10)
+
+
+def test_what_is_deleted_for_good_leaves_no_word_in_the_cache(instructed):
+    memory, file = instructed
+    stale = Catalog(memory.catalog.database, cache=memory.settings.places.cache).rules
+    assert len(stale.of(None)) == 10
+    memory.removal.purge(memory.removal.plan([min(memory.catalog.memories.ids())], purge=True))
+    assert not file.exists()
+    assert len(rules_of_another_process(memory)[0]) == 9
+    store_protected(memory, [text.replace("version", "build") for text in long_rules()], project="kiln")
+    # It knew the deleted text, and adds others to the file.
+    assert len(stale.of(None)) == 19
+    assert len(orjson.loads(file.read_bytes())["texts"]) == 19

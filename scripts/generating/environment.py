@@ -36,7 +36,7 @@ VARIABLES = (
     ),
     Variable(
         ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"),
-        f"the four foldersif {HOME_VARIABLE} is not set; `ragmem` is appended to each, also on macOS",
+        f"the four folders if {HOME_VARIABLE} is not set; `ragmem` is appended to each, also on macOS",
     ),
     Variable(
         ("CLAUDE_CONFIG_DIR", "CODEX_HOME"),

@@ -39,6 +39,7 @@ from ragmem.domain.retrieval.rule_topics import (
     words_of,
 )
 from ragmem.frozen import dataclass
+from ragmem.patterns import lazy
 
 MAX_RULE = 400
 """Longest sentence that is read as a rule."""
@@ -57,19 +58,19 @@ _NEXT = word_set(
     " immer doivent doit sont est ne n'est ont va vont contiennent restent toujours deben debe no son es"
     " van va tienen dependen siempre braucht brauchen nunca jamais nie niemals"
 )
-_DEONTIC = re.compile(
+_DEONTIC = lazy(
     r"\b(?:must(?:n't)?|never|always|should(?:n't)?|shall|may (?:not|only)|only|do not|don't|needs? to"
     r"|required?|requires|forbidden|not allowed|prefer|avoid|ensure|make sure|instead of|ask|without asking"
     r"|nobody|no one|at most|at least|no more than|keine[nrms]?|nur|niemals|hochstens|hoechstens|muss"
     r"|mussen|muessen|nie|immer|aucune?|jamais|toujours|doit|doivent|au plus|nunca|siempre|deben?"
     r"|ningun[ao]?|como maximo)\b|, (?:not|nicht|et pas|no) |^\W*(?:no|not|every|each|all|any|kein)\b"
 )
-_REPORT = re.compile(r"\b(?:was|were|had|did|used to|failed|broke|turned out|because|since|yesterday|ago)\b")
+_REPORT = lazy(r"\b(?:was|were|had|did|used to|failed|broke|turned out|because|since|yesterday|ago)\b")
 _CONDITIONS = word_set(
     "before after when whenever prior_to during upon bevor vor nach beim wenn avant quand lors antes despues"
     " cuando"
 )
-_CONDITION = re.compile(rf"\b(?:{'|'.join(sorted(_CONDITIONS))})\b")
+_CONDITION = lazy(rf"\b(?:{'|'.join(sorted(_CONDITIONS))})\b")
 _AFTER = word_set("after nach apres despues")
 _EACH = {
     "for": word_set("every each any all a an new"),
@@ -84,7 +85,7 @@ _ADVERBS = word_set(
 )
 _NOBODY = word_set("nobody we you one man wir")
 
-_BAN = re.compile(
+_BAN = lazy(
     r"(?<![\w-])(?:never|not|no|instead of|rather than|over|don't use|do not use|don't run|do not run|without"
     r"|nicht|nie|niemals|statt|kein|keine|jamais|pas|nunca|en vez de)\s+"
     r"(?:use\s+|run\s+|with\s+|call\s+|mit\s+|directly\s+)?((?:`[^`\n]+`|[\w.-]+)"
@@ -92,87 +93,83 @@ _BAN = re.compile(
 )
 _WORDS_TOO = word_set("go make black fly cap mix bundle jupyter git tox")
 """Programs whose name alone may be a word of the sentence."""
-_USES = re.compile(
+_USES = lazy(
     r"\b(?:use|uses|using|with|verwende|nimm|utilise|usa)\s+`?(pnpm|npm|yarn|uv|poetry|pipenv|conda)"
     r"(?=`|[\s,.;]|$)(?!`?\s+(?:-|run\b|\w+ing\b))"
 )
-_BLANK = re.compile(r"\s+(?:<[^>]*>|\[[^\]]*\]|\{[^}]*\}|\.{3}|\u2026)")
+_BLANK = lazy(r"\s+(?:<[^>]*>|\[[^\]]*\]|\{[^}]*\}|\.{3}|\u2026)")
 """What stands for any word of a command: `npm run <script>`."""
-_ITEMS = re.compile(r"`([^`\n]+)`|([\w.-]+)")
+_ITEMS = lazy(r"`([^`\n]+)`|([\w.-]+)")
 
-_PATH = re.compile(
+_PATH = lazy(
     r"(?<![\w:/@.-])((?:[\w.@*{}-]+/)+[\w.@*{},-]*|\*+\.[\w.*-]+"
     r"|\.[a-z]\w{0,9}(?:\.[a-z]\w{0,6})?(?=[\s`,;:)]|$)"
     rf"|[\w-]+(?:\.[\w-]+)*\.{EXTENSIONS}\b)"
 )
-_LEADS = re.compile(
+_LEADS = lazy(
     r"\b(?:in|under|below|within|inside|beneath|of|edit|edits|editing|touch|touches|touching|change|changes"
     r"|changing|modify|modifying|to|a|an|the|unter|im|dans|sous|en|bajo|dentro|files?|folders?|directory"
     r"|and|or|matching|named|called|,)\s*[`(]?$"
 )
-_BINDING = re.compile(
+_BINDING = lazy(
     r"\b(?:must|never|always|should|shall|only|do not|don't|avoid|generated|ask|keep|may not|required|prefer"
     r"|nur|nie|niemals|immer|keine|jamais|toujours|doivent|doit|nunca|siempre|deben?)\b|^\W*no\b",
     re.IGNORECASE,
 )
-_ALTERNATIVES = re.compile(r"[A-Za-z]+(?:/[A-Za-z]+)+|[\d/.]+")
-_TOKEN = re.compile(r"`[^`\n]*`|[\w'\u2019]+")
-_NO_CHANGE = re.compile(r"(?:\bnot|\bnever|n't) (?:be )?(?:hand-)?(?:edit|touch|chang|modif)")
+_ALTERNATIVES = lazy(r"[A-Za-z]+(?:/[A-Za-z]+)+|[\d/.]+")
+_TOKEN = lazy(r"`[^`\n]*`|[\w'\u2019]+")
+_NO_CHANGE = lazy(r"(?:\bnot|\bnever|n't) (?:be )?(?:hand-)?(?:edit|touch|chang|modif)")
 """A ban that is about files wherever they stand: "agents must never edit db/schema.rb"."""
-_UNDER = re.compile(r"\b(?:under|below|inside|within|beneath|folder|directory|unter|sous|bajo)\W*$")
+_UNDER = lazy(r"\b(?:under|below|inside|within|beneath|folder|directory|unter|sous|bajo)\W*$")
 _DEFINES = ("\u2014", "\u2013", "-", ":", "=", "\u2192", "|")
 """Marks behind a path whose line explains it, as in a list of folders."""
-_TOOL_LEADS = re.compile(
+_TOOL_LEADS = lazy(
     r"\b(?:run|runs|running|with|via|through|from|see|use|uses|using|read|call|execute|script|entry in|like"
     r"|example|e\.g\.|such as|copy|load|import|into|to the|from the"
     r"|(?:defined|described|documented|listed|found|explained|specified|needed|located|lives?|stored) in)"
     r"\s+(?:the |a )?[`(]?$"
 )
 
-_ITEM = re.compile(r"\s*(?:[-*+]|\d{1,3}[.)])\s+(?:\[[ x]\]\s+)?")
-_PREFACE = re.compile(r"^\W*from now on\b,?")
-_WISH = re.compile(
-    r"^\W*(?:the )?user (?:always |strongly |really )?(?:prefers|wants|likes|expects|insists on)\b"
-)
+_ITEM = lazy(r"\s*(?:[-*+]|\d{1,3}[.)])\s+(?:\[[ x]\]\s+)?")
+_PREFACE = lazy(r"^\W*from now on\b,?")
+_WISH = lazy(r"^\W*(?:the )?user (?:always |strongly |really )?(?:prefers|wants|likes|expects|insists on)\b")
 """What stands before a rule: since when, and who wants it."""
-_HEADING = re.compile(r"\s{0,3}#{1,6}\s+(.+)")
-_DECISION = re.compile(
+_HEADING = lazy(r"\s{0,3}#{1,6}\s+(.+)")
+_DECISION = lazy(
     r"\W*(?:[\d.]+\W+)?(?:(?:the|our|final) )?(?:decisions?|entscheidung|d[e\u00e9]cision|decisi[o\u00f3]n"
     r"|decis[a\u00e3]o)(?: outcome| made)?\W*(?:: .*)?",
     re.IGNORECASE,
 )
 """The heading above what a record decides."""
-_WEIGHS = re.compile(
+_WEIGHS = lazy(
     r"\W*(?:[\d.]+\W+)?(?:considered (?:options|alternatives)|(?:options|alternatives) considered"
     r"|alternatives|pros|cons|pros and cons(?: of .*)?|non-?goals|decision drivers)\W*",
     re.IGNORECASE,
 )
 """A heading of a text that weighs what may be done."""
-_BESIDE = re.compile(
+_BESIDE = lazy(
     r"\W*(?:why|rationale|reasons?|motivation|background|context|examples?|considered|alternatives?|options?|pros"
     r"|cons|trade-?offs|(?:positive |negative |neutral )?consequences|positive|negative|risks?|impact|future"
     r"|status|what this|begr\u00fcndung|alternativen|konsequenzen|folgen|cons\u00e9quences|consecuencias)\b",
     re.IGNORECASE,
 )
 """The beginning of a heading within a decision above what gives reasons or follows from it."""
-_RUN_IN = re.compile(r"\*\*([^*\n]{2,40})[.:]\*\*[ \t]")
+_RUN_IN = lazy(r"\*\*([^*\n]{2,40})[.:]\*\*[ \t]")
 """A heading in the line: "**Documentation.** Keep each paragraph in one line."."""
-_ARROW = re.compile(r"[-=]>(?<=\s..)(?=\s)")
+_ARROW = lazy(r"[-=]>(?<=\s..)(?=\s)")
 """A definition or an example, and no sentence. Its first character is sought faster than the one before."""
-_SKIP = re.compile(
-    r"\s*[|>]|(?:\t| {4})\s*(?![-*+\s]|\d{1,3}[.)])|\W*(?:\d+\W+)?\[[^]\n]+\]\([^)\n]+\.md\)\W*$"
-)
+_SKIP = lazy(r"\s*[|>]|(?:\t| {4})\s*(?![-*+\s]|\d{1,3}[.)])|\W*(?:\d+\W+)?\[[^]\n]+\]\([^)\n]+\.md\)\W*$")
 """Tables, quotes, code by its indent, and the entries of a table of contents."""
-_ENDS = re.compile(r"[.!?;:]\s+|\n")
+_ENDS = lazy(r"[.!?;:]\s+|\n")
 
-_STRONG = re.compile(r"\b(?:must(?:n't)?|never|shall|should|may (?:not|only)|always)\b")
+_STRONG = lazy(r"\b(?:must(?:n't)?|never|shall|should|may (?:not|only)|always)\b")
 _NORMS = word_set(
     "use run keep prefer avoid ask put name follow pin write check publish format tag commit deploy"
 )
 """Verbs of rules; other requests, such as "fix the tests", are mostly tasks."""
 
 _STATES = word_set("is isn't has are aren't have does doesn't do don't runs uses names says passes")
-_HABIT = re.compile(
+_HABIT = lazy(
     r"\b(?:never|always|only|does(?:n't)? ?(?:not)?|also) \w+[^s\W]s\b|\b(?:does not|doesn't|isn't|is not)\b"
 )
 """What something does, and not what to do: "the worker never retries"."""

@@ -394,7 +394,7 @@ def test_a_decay_file_named_on_the_command_line_replaces_the_users(home: Path, t
             "",
         ),
         ('{"min_score_threshold": NaN}', "NaN is not a valid JSON number", ""),
-        ('{"min_score_threshold": 0.1,\n}', "decay.json:2: not valid JSON", "no trailing commas"),
+        ('{\n"min_score_threshold": 0.1,}', "decay.json:2: not valid JSON", "no trailing commas"),
         ('{"min_score_threshold": 0, "min_score_threshold": 1}', "occurs twice", ""),
         ("[]", "must be a JSON object", ""),
         ("", "not valid JSON", ""),

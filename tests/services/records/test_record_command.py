@@ -150,7 +150,7 @@ def test_without_a_model_it_is_stored_with_a_note(ragmem):
         (["gotcha", "-"], "[]", "not a JSON object of fields"),
         (["gotcha", "-"], '["x"]', "not a JSON object of fields"),
         (["gotcha", "-"], "[" * 100_000, "is not JSON"),
-        (["gotcha", "-"], '{"gotcha": "\\ud800"}', "is not text"),
+        (["gotcha", "-"], '{"gotcha": "\\ud800"}', "an unpaired surrogate"),
         (["gotcha", "x", "--at", "soon"], "", '"soon" is not a date'),
     ],
 )

@@ -20,7 +20,7 @@ _LOOK_S = 0.05
 _FILES = 128
 _FORBIDDEN = (
     "socket.connect socket.bind socket.getaddrinfo socket.gethostbyname socket.sendto socket.sendmsg"
-    " os.system os.exec os.posix_spawn os.fork os.forkpty os.remove os.rename os.rmdir os.mkdir os.truncate"
+    " os.system os.exec os.fork os.forkpty os.remove os.rename os.rmdir os.mkdir os.truncate"
     " os.chmod os.chown os.link os.symlink os.utime shutil.rmtree pty.spawn"
     " urllib.Request ftplib.connect http.client.connect"
 )
@@ -139,4 +139,7 @@ def _writes(arguments: tuple[Any, ...]) -> bool:
 
 
 def _starts_program(event: str, arguments: tuple[Any, ...]) -> bool:
-    return event == "subprocess.Popen" and PurePath(str(arguments[0])).name not in _PROGRAMS
+    # From Python 3.13 on subprocess.Popen calls os.posix_spawn, which is an event of its own.
+    if event not in {"subprocess.Popen", "os.posix_spawn"}:
+        return False
+    return PurePath(os.fsdecode(arguments[0])).name not in _PROGRAMS

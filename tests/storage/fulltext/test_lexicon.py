@@ -38,7 +38,12 @@ def sizes_of(catalog):
 
 
 def test_real_documents_are_ranked_the_same_in_both_databases(tmp_path, postgres, make):
-    documents = sorted([*REPOSITORY.glob("docs/**/*.md"), *REPOSITORY.glob("examples/**/*.md")])
+    # The largest pages hold nearly three quarters of the text, which takes as much of the time.
+    documents = [
+        path
+        for path in sorted([*REPOSITORY.glob("docs/**/*.md"), *REPOSITORY.glob("examples/**/*.md")])
+        if path.stat().st_size < 12_000
+    ]
     items = [
         make(str(path), path.read_text(encoding="utf-8"), title=path.stem, tags=(path.parent.name,))
         for path in documents

@@ -163,7 +163,7 @@ def test_a_write_that_went_on_after_a_failure_is_not_taken_for_stored(database):
             with suppress(psycopg.Error):
                 connection.execute("SELECT nothing_of_this_name")
 
-    with pytest.raises(StorageError, match="nothing of it was written"):
+    with pytest.raises(StorageError, match="nothing was written"):
         write()
     assert value(database) == 0
     set_to(database, 8)

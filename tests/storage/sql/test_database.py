@@ -9,11 +9,13 @@ import time
 from contextlib import closing
 from pathlib import Path
 
+import new_databases
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ragmem.errors import RejectionError, StorageError, StoreBusyError, StoreDamagedError
+from ragmem.storage.sql import sqlite_connect
 from ragmem.storage.sql.batches import PARAMETERS, padded
 from ragmem.storage.sql.sqlite import SQLiteDatabase, translate
 from ragmem.storage.sql.sqlite_connect import PAGE_BYTES
@@ -241,6 +243,15 @@ def test_a_reader_that_stays_does_not_hold_up_every_writer(blobs, monkeypatch):
     for _ in range(9):
         write_blob(blobs)
     assert log_of(blobs) < 2**20
+
+
+def test_what_is_acknowledged_survives_a_power_cut(tmp_path: Path, monkeypatch):
+    # Elsewhere tests do not wait for the disk.
+    monkeypatch.setattr(sqlite_connect, "_open_to_write", new_databases.open_to_write)
+    database = SQLiteDatabase(tmp_path / "data", busy_timeout=20.0)
+    with database.write() as connection:
+        assert connection.execute("PRAGMA synchronous").fetchone() == (2,)  # FULL
+    database.close()
 
 
 def test_the_home_is_private(tmp_path: Path):

@@ -25,7 +25,7 @@ def test_side_by_side_nothing_is_lost_and_no_reader_waits(tmp_path: Path):
     assert found["lost"] == 0
     assert found["acknowledged"] >= 8
     assert found["memories"] == 60 + found["acknowledged"]
-    waits = found["figures"]["reader: open the home and see a snapshot"]["busy"]
+    waits = found["figures"]["reader: open the home and read a snapshot"]["busy"]
     assert waits["n"] > 0
     # Milliseconds as a rule, also on a machine that is busy; behind a writer it would be its whole turn.
     assert waits["p50"] < 1

@@ -16,15 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ragmem.backends.minilm import embedder
 from ragmem.backends.minilm.embedder import MODEL_ID, MiniLmEmbedder
 
 ADDRESS = "http://embeddings.invalid/v1"
 """Stands in the environment of a tool for the address, which is known when its process has started."""
-
-# Tools that embed with this model give it whole texts: no gloss, and all marks of Markdown.
-for _step in ("in_english", "strip_markup"):
-    setattr(embedder, _step, lambda text: text)
 
 _embedder = MiniLmEmbedder(engine=os.environ.get("RAGMEM_MODELS_ENGINE", "auto"))
 _one_at_a_time = threading.Lock()
@@ -33,7 +28,8 @@ _one_at_a_time = threading.Lock()
 def embed(texts: Sequence[str]) -> NDArray[np.float32]:
     """Return the vectors in the order of the texts; the first call loads the model."""
     with _one_at_a_time:
-        return _embedder.embed(list(texts), role="document")
+        # As the original model reads them: with all marks of Markdown, and no gloss.
+        return _embedder._forward(texts)  # noqa: SLF001 - a user never needs it
 
 
 class Handler(BaseHTTPRequestHandler):

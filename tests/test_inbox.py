@@ -193,8 +193,8 @@ def test_standard_input_is_a_text_or_a_text_a_line(answer, tmp_path):
     [
         ('"good"\nbad', "line 2 is not JSON"),
         ('"good"\n{"title": "x"}', "line 2 has no text"),
-        ('"good"\n{"text": "x", "tittle": "y"}', 'line 2 says "tittle"'),
-        ('"good"\n{"text": "x", "tags": "y"}', 'line 2 says "tags"'),
+        ('"good"\n{"text": "x", "tittle": "y"}', 'line 2: "tittle" is unknown'),
+        ('"good"\n{"text": "x", "tags": "y"}', 'line 2: "tags" is unknown'),
         ('"good"\n{"text": "x", "event_time": "soon"}', 'line 2: "soon" is not a date'),
         ('"good"\n{"text": "x", "event_time": "0001-01-01T00:00+14:00"}', "is not a date"),
         ('"good"\n{"text": "x", "event_time": "9999-12-31T23:59-14:00"}', "is not a date"),

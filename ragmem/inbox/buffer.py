@@ -205,7 +205,7 @@ def _parse_line(line: str, number: int) -> "dict[str, Any]":
     found: dict[str, Any] = {"text": value.pop("text")}
     for name, given in value.items():
         if not _is_known(name, given):
-            raise UsageError(f'line {number} has an invalid value for "{name}"', hint=_LINE_HINT)
+            raise UsageError(f'line {number}: "{name}" is unknown or has an invalid value', hint=_LINE_HINT)
         found[name] = _parse_time(given, number) if name == "event_time" else given
     return found
 

@@ -144,7 +144,7 @@ class MiniLmEmbedder:
         """Return unit vectors (n, 384); a text in another language counts by its gloss and as it is."""
         glosses = [in_english(text) for text in texts]
         foreign = [place for place, text in enumerate(texts) if glosses[place] is not text]
-        vectors = self._forward([*glosses, *(texts[place] for place in foreign)])
+        vectors = self._forward([strip_markup(text) for text in (*glosses, *(texts[n] for n in foreign))])
         if not foreign:
             return vectors
         np = import_numpy()
@@ -155,7 +155,7 @@ class MiniLmEmbedder:
     def _forward(self, texts: Sequence[str]) -> "NDArray[np.float32]":
         engine, tokenizer = self._open_engine(), self._open_tokenizer()
         np = import_numpy()
-        sequences = [tokenizer.encode(strip_markup(text), limit=WINDOW) for text in texts]
+        sequences = [tokenizer.encode(text, limit=WINDOW) for text in texts]
         if not self._measured and sum(map(len, sequences)) >= WORTH_TOKENS:
             engine = self._choose_engine(sequences)
             trim_heap()

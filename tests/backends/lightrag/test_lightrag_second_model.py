@@ -69,7 +69,7 @@ def test_a_model_that_makes_vectors_of_another_length_under_its_name_is_told(pla
     models.embedder = fake.open_models({"dimensions": 64}).embedder
     assert models.embedder.model_id == OLD.model_id
 
-    told = "have 384 dimensions, and .* makes 64 now"
+    told = "have 384 dimensions, but .* now makes 64"
     with pytest.raises(BackendError, match=told):
         store.search("what is tool1 for", limit=3)
     with pytest.raises(BackendError, match=told) as caught:

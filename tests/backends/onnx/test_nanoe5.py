@@ -168,7 +168,7 @@ def test_another_file_than_the_known_one_is_refused_and_leaves_nothing(packed, t
 
 @pytest.mark.parametrize(
     ("place", "content", "message"),
-    [(0, b"GGUF", "another form"), (8, struct.pack("<i", 512), "another model")],
+    [(0, b"GGUF", "unknown format"), (8, struct.pack("<i", 512), "another model")],
 )
 def test_a_file_of_another_form_is_refused(packed, tmp_path, place, content, message):
     changed = bytearray(packed[0].read_bytes())

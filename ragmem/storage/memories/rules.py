@@ -127,10 +127,11 @@ class Rules:
             key = blake2b(f"{title}\n{text}".encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
             try:
                 scopes = unpack_scopes(stored[key])
+                current[key] = stored[key]
             except (KeyError, TypeError, ValueError):  # unknown, or damaged
                 scopes = known_scopes_of(text, title)
+                current[key] = pack_scopes(scopes)
                 read += len(text)
-            current[key] = pack_scopes(scopes)
             found += [Rule(memory_id, chunk_id, scope) for scope in scopes]
         if read >= WORTH:
             self._save(current)

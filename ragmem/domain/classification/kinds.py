@@ -4,28 +4,24 @@ import re
 from collections.abc import Mapping
 
 from ragmem.domain.model import Category, Kind
-from ragmem.patterns import lazy
+from ragmem.domain.text.phrases import HEADING, PhrasePattern
 
 MAX_CHARS = 20_000
 """Characters that are read: the beginning shows the subject, and classification stays cheap."""
 
-_FLAGS = re.MULTILINE
-"""Patterns match lower-case text, which halves the time of a case-insensitive search."""
-
-_HEAD = r"^(?:#{1,6}[ \t]|\*\*)[^\n]{0,60}\b"
-
+_HEAD = rf"{HEADING}[^\n]{{0,60}}\b"
 
 MAX_COUNT = 3
 
 
-def _cues(table: str) -> tuple[tuple[float, re.Pattern[str]], ...]:
-    """Return weighted patterns; each counts its distinct matches, at most MAX_COUNT.
+def _cues(table: str) -> tuple[tuple[float, PhrasePattern], ...]:
+    """Return weighted patterns of lower-case text; each counts its distinct matches, at most MAX_COUNT.
 
     A row is a weight and a pattern; HEAD stands for the beginning of a heading, and a line that begins with |
     goes on with the row above.
     """
     rows = (row.split(" ", 1) for row in re.sub(r"\n +\|", "|", table).split("\n") if row.strip())
-    return tuple((float(weight), lazy(pattern.replace("HEAD ", _HEAD), _FLAGS)) for weight, pattern in rows)
+    return tuple((float(weight), PhrasePattern(pattern.replace("HEAD ", _HEAD))) for weight, pattern in rows)
 
 
 _KIND_CUES = {
@@ -81,22 +77,19 @@ _KIND_CUES = {
 """),
 }  # fmt: skip
 
-_ERROR = lazy(
+_ERROR = PhrasePattern(
     r"\b(?:errors?|bugs?|fail(?:s|ed|ing|ures?)?|issue|problem|crash\w*|exception|root cause|broken|"
     r"race condition|"
-    r"incorrectly|missing|wrong|conflict|corrupt\w*|doesn't work|didn't work|not working|denied)\b",
-    _FLAGS,
+    r"incorrectly|missing|wrong|conflict|corrupt\w*|doesn't work|didn't work|not working|denied)\b"
 )
-_FIX = lazy(
+_FIX = PhrasePattern(
     r"\b(?:fixed|fixes|the fix|fix(?:ed)? (?:by|with|is|was)|resolved|solved|solution|"
     r"work ?arounds?|corrected|now works?|works now|replac(?:ed|ing) .{1,60} with|changed .{1,80} to|"
-    r"switched .{0,40}to|needs to be set|added .{1,60} to)",
-    _FLAGS,
+    r"switched .{0,40}to|needs to be set|added .{1,60} to)"
 )
-_FINDING = lazy(
+_FINDING = PhrasePattern(
     r"\b(?:root cause|(?:the|see the) (?:issue|problem|culprit|bug)(?: was| is|\.)|caused by|identified|"
-    r"turned out|because|due to)",
-    _FLAGS,
+    r"turned out|because|due to)"
 )
 _CATEGORY_CUES = {
     Category.GOTCHA: _cues(r"""
@@ -133,7 +126,7 @@ def kind_scores(text: str) -> Mapping[str, float]:
     return scores | {name: float(cue.search(read) is not None) for name, cue in found}
 
 
-def _score(text: str, cues: tuple[tuple[float, re.Pattern[str]], ...]) -> float:
+def _score(text: str, cues: tuple[tuple[float, PhrasePattern], ...]) -> float:
     """Return the sum over the cues of weight times distinct matches (three at most)."""
     score = 0.0
     for weight, pattern in cues:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
 from ragmem.domain.classification.rule_words import names_a_rule, rule_words
+from ragmem.domain.text.phrases import PhrasePattern
 from ragmem.frozen import dataclass
 from ragmem.patterns import lazy
 
@@ -26,8 +27,8 @@ _MOSTLY = r"(?:(?:always|really|strongly|also|explicitly) )?"
 class _Hints:
     """Hints in lower case: beginnings of lines, and words anywhere."""
 
-    lines: re.Pattern[str]
-    words: re.Pattern[str]
+    lines: PhrasePattern
+    words: PhrasePattern
 
     def find(self, low: str) -> Iterator[str]:
         for pattern in (self.lines, self.words):
@@ -36,8 +37,7 @@ class _Hints:
 
 
 def _hints(lines: str, words: str) -> _Hints:
-    # One anchor for all branches lets the engine skip positions where no line or word begins.
-    return _Hints(lazy(rf"^(?:{lines})", re.MULTILINE), lazy(rf"\b(?:{words})"))
+    return _Hints(PhrasePattern(rf"^(?:{lines})"), PhrasePattern(rf"\b(?:{words})"))
 
 
 _RECORD = _hints(

@@ -11,7 +11,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import field
-from functools import cache
+from functools import cache, lru_cache
 from itertools import chain
 from pathlib import Path
 
@@ -188,7 +188,13 @@ def load_weights() -> Weights:
 
 def words_of(text: str) -> set[str]:
     """Return the words of a text in lower case, with `'` for each apostrophe."""
-    return set(_WORD.findall(text.lower().replace("\u2019", "'")))
+    return set(_find_words(text.lower().replace("\u2019", "'")))
+
+
+@lru_cache(maxsize=2)
+def _find_words(text: str) -> list[str]:
+    """Return the words of a text in order; do not change the list, because a part is judged in steps."""
+    return _WORD.findall(text)
 
 
 def inputs(text: str, *, source: str = "", role: str = "") -> dict[str, float]:
@@ -201,7 +207,7 @@ def inputs(text: str, *, source: str = "", role: str = "") -> dict[str, float]:
     count = max(1, text.count(" ") + text.count("\n"))
     sentences = max(1, sum(1 for each in _SENTENCE.split(text) if each.strip()))
     code = sum(map(len, _FENCE.findall(text)))
-    tokens = _WORD.findall(text.lower())
+    tokens = _find_words(text.lower())
     found = {
         "form length": math.log1p(len(text)),
         "form words": math.log1p(count),
@@ -272,12 +278,13 @@ def judge(text: str, *, source: str = "", weights: Weights | None = None) -> Ver
     found = [_judge_part(part, kind, role, weights) for role, part in parts]
     best = min(found, key=lambda one: one.discard)
     protected = max(one.protected for one in found)
+    foreign = [is_foreign_prose(part, weights.words) for _, part in parts]
     subjects = {head: _mean([one.probabilities[head] for one in found]) for head in ("kind", "category")}
     return Verdict(
         {**best.probabilities, **subjects, "protected": {"no": 1 - protected, "yes": protected}},
         whole=whole,
-        known_language=all(_is_english(part, weights.words) for _, part in parts),
-        is_foreign=any(is_foreign_prose(part, weights.words) for _, part in parts),
+        known_language=not any(foreign) and all(_has_common_words(part, weights.words) for _, part in parts),
+        is_foreign=any(foreign),
         only_user=all(role == "user" for role, _ in parts),
         reason=best.reason,
         shares=best.shares,
@@ -288,16 +295,14 @@ def _mean(given: Sequence[Mapping[str, float]]) -> dict[str, float]:
     return {name: sum(one[name] for one in given) / len(given) for name in given[0]}
 
 
-def _is_english(text: str, words: frozenset[str]) -> bool:
-    """Return whether a text is not foreign, and has no words or some of the common English words."""
+def _has_common_words(text: str, words: frozenset[str]) -> bool:
+    """Return whether a text has no words or some of the common English words."""
     said = words_of(text)
-    if len(said) < MIN_WORDS:
-        # Single letters are variables, and short words of several languages.
-        said = {word for word in said if len(word) > 1}
-        is_common = not said or _share_of_common(said, words | function_words()[ENGLISH]) >= FEW_COMMON
-    else:
-        is_common = _share_of_common(said, words) >= MIN_COMMON
-    return is_common and not is_foreign_prose(text, words)
+    if len(said) >= MIN_WORDS:
+        return _share_of_common(said, words) >= MIN_COMMON
+    # Single letters are variables, and short words of several languages.
+    said = {word for word in said if len(word) > 1}
+    return not said or _share_of_common(said, words | function_words()[ENGLISH]) >= FEW_COMMON
 
 
 def is_foreign_prose(text: str, words: frozenset[str] | None = None) -> bool:
@@ -378,7 +383,7 @@ def _shares(values: Mapping[str, float], weights: Weights) -> dict[str, float]:
 def present(text: str, words: frozenset[str], *, source: str = "", role: str = "") -> dict[str, float]:
     """Return name -> value of all inputs of a part that are not 0; a word of `words` counts once."""
     found = inputs(text, source=source, role=role)
-    found.update((f"word {word}", 1.0) for word in words_of(text) & words)
+    found.update((f"word {word}", 1.0) for word in sorted(words_of(text) & words))
     return found
 
 

@@ -21,8 +21,8 @@ MOST_BETWEEN = 60
 _ACCENTS = lazy("[\u0300-\u036f\u0591-\u05c7\u0640\u064b-\u0652\u0670]")
 """Accents, and the vowel signs that Arabic and Hebrew mostly leave out."""
 
-_NO_WORD = lazy("(?:[^\\w\u0900-\u0963\u0966-\u0dff\u0e00-\u0eff]|_)+")
-"""What separates words; the vowel signs of Indian and Thai scripts are parts of words."""
+_NO_WORD = lazy("[^\\w\u0900-\u0963\u0966-\u0dff\u0e00-\u0eff]+")
+"""What separates words, beside underscores; the vowel signs of Indian and Thai scripts are parts of words."""
 
 _UNSPACED = lazy("[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
 """Scripts without spaces, and Hangul, which joins particles to its words."""
@@ -30,7 +30,10 @@ _UNSPACED = lazy("[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
 _JOINED = lazy(" [\u0648\u0641\u05d5\u05d4\u05d1\u05dc\u05e9\u05db](\\S{3,})(?= )")
 """A word of Arabic or Hebrew to which a letter is joined: and, so, the, in, to, that, as."""
 
-_QUESTION = lazy("(?:^|(?<=[.!?\u3002\uff1f\u061f\n]))[^.!?\u3002\uff1f\u061f\n]*[?\uff1f\u061f]")
+_QUESTION_MARKS = "?\uff1f\u061f"
+_QUESTION = lazy(
+    f"(?:^|(?<=[.!{_QUESTION_MARKS}\u3002\n]))[^.!{_QUESTION_MARKS}\u3002\n]*[{_QUESTION_MARKS}]"
+)
 """A question rules nothing."""
 
 _COLON = "[:\uff1a]"
@@ -64,7 +67,7 @@ def rule_words(text: str, *, strong: bool = False) -> tuple[str, ...]:
     Without it "always" and "must" count as well. Questions are not read. The time is linear.
     """
     lists = _load()
-    told = _QUESTION.sub(" ", text)
+    told = _QUESTION.sub(" ", text) if any(map(text.__contains__, _QUESTION_MARKS)) else text
     found = dict.fromkeys(_find(told, (lists.strong,) if strong else (lists.strong, lists.weak)))
     found.update((label[1], None) for label in lists.label.finditer(told.lower()))
     return tuple(found)
@@ -99,7 +102,7 @@ def _fold(text: str) -> str:
     low = text.casefold()
     if not low.isascii():
         low = unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFD", low)))
-    return _NO_WORD.sub(" ", low).strip()
+    return _NO_WORD.sub(" ", low.replace("_", " ")).strip()
 
 
 @cache

@@ -1,4 +1,7 @@
 import math
+import os
+import subprocess
+import sys
 
 import pytest
 from hypothesis import given
@@ -32,6 +35,21 @@ def test_every_text_gets_probabilities(text, source):
         found = verdict.probabilities[head]
         assert tuple(found) == classes
         assert math.isclose(sum(found.values()), 1.0, abs_tol=1e-6)
+
+
+def test_a_verdict_is_the_same_in_each_process():
+    text = f"{FACT} {WISH}"
+    program = f"from ragmem.domain.classification.judge import judge; print(judge({text!r}))"
+    verdicts = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in "123"
+    }
+    assert len(verdicts) == 1
 
 
 @given(st.text(max_size=6000))

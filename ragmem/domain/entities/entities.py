@@ -55,6 +55,7 @@ _TOKEN = lazy(
     r"|[^\s`]+"
 )
 _COMMIT = lazy(r"(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,40}$")
+_COMMIT_CHARS = 7
 _BEFORE_COMMIT = lazy(r"(?i)\bcommits?[:*_( ]{1,5}$|[0-9a-f]{7}, (?:and )?$")
 _KEYED = lazy(r"(?i)(?<![\w-])(PR|MR|issue|pull request|ticket|PEP|RFC|ISO|ADR|port)s? ?$")
 _KEYED_KINDS = {
@@ -268,7 +269,8 @@ class _MentionScanner:
 
     def numbered_name(self, start: int, word: str) -> Mention | None:
         """Return the name of a number with the word before it: a ticket, a commit, a port, a release."""
-        if _COMMIT.match(word) and _BEFORE_COMMIT.search(self.text, max(0, start - _KEY_REACH), start):
+        is_commit = len(word) >= _COMMIT_CHARS and _COMMIT.match(word) is not None
+        if is_commit and _BEFORE_COMMIT.search(self.text, max(0, start - _KEY_REACH), start):
             at = self.text.index(word, start)
             return Mention(at, at + len(word), word, "event", IDENTIFIER_WEIGHT)
         if not word or not (word[0].isdigit() or (word[0] == "#" and word[1:].isdigit())):

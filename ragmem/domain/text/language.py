@@ -31,6 +31,7 @@ MARGIN = 1.25
 """Factor by which the best language must exceed English, where no letter is one that English has not."""
 
 _LETTERS = lazy(r"[^\W\d_]")
+_NOT_ASCII = lazy(r"[^\x00-\x7f]")
 _ACCENTED = lazy("[\u00c0-\u024f]")
 _NOT_LATIN = lazy("[\u0370-\U0010ffff]")
 _SCRIPTS = (
@@ -97,10 +98,13 @@ def _owners() -> Mapping[str, tuple[tuple[str, float], ...]]:
 def detect(text: str) -> str | None:
     """Return the ISO 639-1 code of a text's language, "en" for English, None if it is unclear."""
     text = text[:MAX_CHARS]
-    if not text.isascii() and _NOT_LATIN.search(text) and (found := _by_script(text)):
+    if text.isascii():
+        return _by_words(fold_words(text), _latin())
+    rare = "".join(_NOT_ASCII.findall(text))
+    if _NOT_LATIN.search(rare) and (found := _by_script(text, rare)):
         return found
-    own = () if text.isascii() else (code for code, letters in _LETTERS_OF if letters.search(text))
-    margin = 1.0 if _ACCENTED.search(text) else MARGIN
+    own = (code for code, letters in _LETTERS_OF if letters.search(rare))
+    margin = 1.0 if _ACCENTED.search(rare) else MARGIN
     return _by_words(fold_words(text), _latin(), own, margin)
 
 
@@ -119,11 +123,11 @@ def _rank(code: str) -> int:
     return _COMMON.index(code) if code in _COMMON else len(_COMMON)
 
 
-def _by_script(text: str) -> str | None:
-    letters = len(_LETTERS.findall(text))
-    counts = {name: len(pattern.findall(text)) for name, pattern in _SCRIPTS}
+def _by_script(text: str, rare: str) -> str | None:
+    """Return the language of a text whose characters beyond ASCII are `rare`, if its script tells one."""
+    counts = {name: len(pattern.findall(rare)) for name, pattern in _SCRIPTS}
     others = sum(counts.values())
-    if not others or others < OTHER_SCRIPT * letters:
+    if not others or others < OTHER_SCRIPT * len(_LETTERS.findall(text)):
         return None
     # Japanese has Chinese letters beside its own, and never the other way round.
     if counts["ja"] * 10 >= counts["zh"] and counts["ja"]:

@@ -115,7 +115,10 @@ def _bare(raw: str) -> str:
         word = word.split("(", 1)[0]
     if raw.startswith("__") and word.endswith("__.py"):
         word = f"__{word}"
-    word = POSSESSIVE.sub("", _strip_contraction(word)).strip("~" if not word.startswith("~/") else "")
+    if "'" in word or "\u2019" in word:
+        word = POSSESSIVE.sub("", _strip_contraction(word))
+    if not word.startswith("~/"):
+        word = word.strip("~")
     if word[:1].isupper():
         word = _QUALIFIED.sub("", word)
     return word if any(letter.isalnum() for letter in word) else ""

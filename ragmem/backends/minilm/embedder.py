@@ -12,7 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragmem.backends.minilm.blas import import_numpy, trim_heap
-from ragmem.backends.minilm.engines import Engine, local_candidates, open_engine, processor_name
+from ragmem.backends.minilm.engines import (
+    Engine,
+    local_candidates,
+    must_measure,
+    open_engine,
+    processor_name,
+)
 from ragmem.backends.minilm.weights import WIDTH, WINDOW
 from ragmem.backends.minilm.wordpiece import WordPiece, read_vocabulary
 from ragmem.domain.text.gloss import in_english
@@ -76,7 +82,7 @@ class MiniLmEmbedder:
         """Choose an engine by name; 0 threads is one per core, at most 4. `folder` holds the weights.
 
         With "auto" and a `cache` folder, the first large call measures the engines and stores the fastest
-        there; before that, and without the folder, the processor's flags decide.
+        there, unless the processor's flags decide; before that, and without the folder, they always do.
         """
         self._engine_name = engine
         self.folder = folder
@@ -179,10 +185,11 @@ class MiniLmEmbedder:
                 first = None
                 if self._engine_name == "auto" and self._cache is not None:
                     engines = local_candidates()
-                    if len(engines) > 1:
+                    self._measured = not must_measure(engines)
+                    if not self._measured:
                         key = machine_key(engines, processor=processor_name())
                         first = recall_engine(self._cache, key)
-                    self._measured = len(engines) == 1 or first is not None
+                        self._measured = first is not None
                 self._engine = open_engine(self._engine_name, self.folder, first=first)
             return self._engine
 

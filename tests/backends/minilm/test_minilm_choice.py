@@ -22,7 +22,8 @@ needs_onnx = pytest.mark.skipif(find_spec("onnxruntime") is None, reason="onnxru
 
 @pytest.fixture
 def two_engines(monkeypatch):
-    """Make numpy and onnx the candidates, and a few texts enough to measure them."""
+    """Make numpy and onnx the candidates of an ARM processor, and a few texts enough to measure them."""
+    monkeypatch.setattr("ragmem.backends.minilm.engines.machine_type", lambda: "aarch64")
     for module in ("embedder", "engines"):
         monkeypatch.setattr(f"ragmem.backends.minilm.{module}.local_candidates", lambda: ("onnx", "numpy"))
     monkeypatch.setattr("ragmem.backends.minilm.embedder.WORTH_TOKENS", 64)
@@ -123,6 +124,15 @@ def test_a_large_call_measures_and_the_next_process_knows(fastest, tmp_path, mon
     assert following.engine == fastest
     assert len(calls) == 1
     assert json.loads((tmp_path / FILE).read_text())["engine"] == fastest
+
+
+@needs_onnx
+def test_flags_of_an_x86_processor_decide_without_a_measurement(tmp_path, monkeypatch, two_engines):
+    calls = set_speeds(monkeypatch, {"numpy": 2.0, "onnx": 1.0})
+    monkeypatch.setattr("ragmem.backends.minilm.engines.machine_type", lambda: "x86_64")
+    embedder = embedder_of(tmp_path)
+    embedder.embed(BULK, role="document")
+    assert (calls, names_in(tmp_path), embedder.engine) == ([], [], "onnx")
 
 
 @needs_onnx

@@ -45,7 +45,8 @@ def find_memories_by_names(
         corpus = corpus_of(database, connection)
         searched = corpus.searched(projects)
         for name, chunks in _having_all_words(connection, corpus, names):
-            memories = np.unique(corpus.memory_of[chunks])
+            # Without indices, unique() would import numpy.ma: 20 ms of a cold question.
+            memories = np.unique(corpus.memory_of[chunks], return_index=True)[0]
             for number in np.sort(corpus.numbers[memories[searched[memories]]])[-most:].tolist():
                 possible.setdefault(number, []).append(name)
         return [

@@ -19,7 +19,9 @@ _MARKS = '`*_"'
 _LONGEST_NAME = 6 * 31 + 5
 """Characters of six words, the most before parentheses."""
 
-_NAMED = lazy(rf"({_WORD}(?:[ ]{_WORD}){{0,5}})[{_MARKS}]*[ ]\(\Z")
+_WORD_BACKWARDS = r"[\w.+#-]{0,30}[A-Za-z]"
+_NAMED = lazy(rf"[{_MARKS}]*?({_WORD_BACKWARDS}(?:[ ]{_WORD_BACKWARDS}){{0,5}})")
+"""The name before parentheses, backwards: it begins at its end, from which it is found at once."""
 _INSIDE = lazy(rf"[{_MARKS}]*({_WORD}(?:[ ][\w.+#-]{{1,30}}){{0,6}})[{_MARKS}]*\)")
 _CAPITALISED = r"[A-Z0-9][\w.+#-]{1,30}"
 _ALSO_KNOWN_AS = r"[`*\"]*,?[ ]\(?(?:also[ ](?:known|called)(?:[ ]as)?|a\.k\.a\.|aka|AKA)[ ][`*\"]*"
@@ -77,8 +79,9 @@ def _parenthesized(text: str) -> Iterator[tuple[str, str]]:
         stop = at - len(" (")
         while stop > end and text[stop - 1] in _MARKS:
             stop -= 1
-        if named := _NAMED.search(text, max(end, stop - _LONGEST_NAME), at):
-            yield named[1], inside[1].strip()
+        before = text[max(end, stop - _LONGEST_NAME) : at - len(" (")]
+        if named := _NAMED.match(before[::-1]):
+            yield named[1][::-1], inside[1].strip()
             end = inside.end()
 
 

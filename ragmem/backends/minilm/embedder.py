@@ -54,6 +54,9 @@ share. Of 0, 0.2, 0.35, 0.5 and 0.7 the best in recall@1 over seven languages (b
 _MARKUP = lazy(r"[`*|\u2500-\u259f]|(?<![A-Za-z])#+|:?([-=_~])\1+:?")
 """Marks of Markdown, rules and box drawing; not marks in words, as in C# or snake_case."""
 
+_HEADING = lazy(r"([^\n]+)\n+#{1,6} +([^\n]+?) *(?=\n)")
+"""The path of headings above a chunk, and the heading that its text begins with."""
+
 CACHED_QUERIES = 256
 """Vectors of questions in the cache: 400 KB."""
 
@@ -230,8 +233,11 @@ def strip_markup(text: str) -> str:
     """Return a text without the marks that say how it looks; a text of nothing else stays as it is.
 
     Each mark is a token of its own: in notes they are an eighth of all tokens and do not help to find a note
-    (benchmarks/retrieval.py).
+    (benchmarks/retrieval.py). A heading that repeats the end of the path above it is left out as well.
     """
+    heading = _HEADING.match(text)
+    if heading and heading[1].endswith(heading[2]):
+        text = heading[1] + text[heading.end() :]
     stripped = _MARKUP.sub(" ", text)
     return text if stripped.isspace() else stripped
 

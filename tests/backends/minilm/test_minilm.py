@@ -129,6 +129,18 @@ def test_marks_of_markdown_change_no_vector_and_take_no_token(open_embedder):
     assert embedder.count_tokens(MARKED) == embedder.count_tokens(UNMARKED)
 
 
+def test_a_heading_that_repeats_the_path_above_it_is_read_once(open_embedder):
+    embedder = open_embedder("numpy")
+    text = "Guide > Setup\n{}Install the server with one command."
+    once, twice, other = (
+        text.format(heading) for heading in ("", "## Setup\n\n", "## Setup of a server\n\n")
+    )
+    vectors = embedder.embed([once, twice, other], role="document")
+    assert vectors[0] == pytest.approx(vectors[1], abs=1e-6)
+    assert vectors[0] @ vectors[2] < 0.999
+    assert embedder.count_tokens(once) == embedder.count_tokens(twice) < embedder.count_tokens(other)
+
+
 @pytest.mark.parametrize(
     ("one", "other"),
     [

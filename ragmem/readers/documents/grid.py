@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from ragmem.readers.documents.tables import write_table
 
+CELLS_MAX = 1_000_000  # of a sheet: some 200 MB of memory
 ROWS_PER_PART = 200  # some 20,000 characters of an ordinary sheet: what a person would still scroll through
 _DEPTH_MAX = 50  # nested regions; no person lays out a sheet like that
 _GAP = 2  # empty rows before a row of totals
@@ -123,6 +124,32 @@ def parts(found: Sequence[Piece], *, rows: int = ROWS_PER_PART) -> list[list[Pie
         groups[-1].append(piece)
         count += piece.count
     return groups
+
+
+def merge_cells(rows: list[Row], merges: list[tuple[int, int, int, int]]) -> list[Row]:
+    """Return the rows with merged cells repeated in each row and column that they span."""
+    by_number = {number: dict(cells) for number, cells in rows}
+    before = {number: len(cells) for number, cells in by_number.items()}
+    used = sorted({column for cells in by_number.values() for column in cells})
+    looked_at = 0
+    for top, left, bottom, right in merges:
+        value = by_number.get(top, {}).get(left)
+        if value is None or looked_at > CELLS_MAX:
+            continue
+        spread = Value(value.text, is_text=value.is_text, spread=True)
+        for number in range(top, min(bottom, top + len(rows)) + 1):
+            looked_at += 1
+            cells = by_number.get(number)
+            if cells is None:
+                continue
+            cells.setdefault(left, value)
+            if before[number] > 1 and right > left:
+                cells[left] = spread
+                reached = used[bisect_right(used, left) : bisect_right(used, right)]
+                looked_at += len(reached)
+                for column in reached:
+                    cells.setdefault(column, spread)
+    return [(number, dict(sorted(cells.items()))) for number, cells in by_number.items()]
 
 
 def _cut(rows: Sequence[Row], *, depth: int = 0) -> Iterator[list[Row]]:

@@ -1,7 +1,6 @@
 """The cells of a sheet: their visible values, merged cells and links."""
 
 import re
-from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
@@ -12,7 +11,7 @@ from openpyxl.styles.numbers import is_date_format, is_timedelta_format
 from openpyxl.utils.datetime import CALENDAR_MAC_1904, CALENDAR_WINDOWS_1900, from_excel
 
 from ragmem.readers.documents.formats.package import value as attribute
-from ragmem.readers.documents.grid import Row, Value
+from ragmem.readers.documents.grid import CELLS_MAX, Row, Value, merge_cells
 from ragmem.readers.documents.workbook.package import Package, elements, text_of
 
 _CONDITION = re.compile(r"\[(?!\$)[^\]]*\]")
@@ -24,7 +23,6 @@ _DIGITS = re.compile(r"[#0?][#0?,. ]*(?:[eE][-+][#0?]+)?")
 _MOST_DECIMALS = 12
 _GENERAL = "General"
 
-CELLS_MAX = 1_000_000  # some 200 MB of memory
 _MERGES_MAX = 20_000
 _FLAGS = {"0": "FALSE", "1": "TRUE"}
 
@@ -73,7 +71,7 @@ def read_cells(package: Package, path: str, *, characters: int, cells: int = CEL
             elif name == "drawing":
                 related = targets.get(attribute(element, "id"))
                 result.drawings += [related.target] if related is not None else []
-    result.rows = _merge_cells(_add_links(result.rows, links), merges)
+    result.rows = merge_cells(_add_links(result.rows, links), merges)
     return result
 
 
@@ -169,32 +167,6 @@ def _add_links(rows: list[Row], links: Mapping[tuple[int, int], str]) -> list[Ro
         )
         for number, cells in rows
     ]
-
-
-def _merge_cells(rows: list[Row], merges: list[tuple[int, int, int, int]]) -> list[Row]:
-    """Return the rows with merged cells repeated in each row and column that they span."""
-    by_number = {number: dict(cells) for number, cells in rows}
-    before = {number: len(cells) for number, cells in by_number.items()}
-    used = sorted({column for cells in by_number.values() for column in cells})
-    looked_at = 0
-    for top, left, bottom, right in merges:
-        value = by_number.get(top, {}).get(left)
-        if value is None or looked_at > CELLS_MAX:
-            continue
-        spread = Value(value.text, is_text=value.is_text, spread=True)
-        for number in range(top, min(bottom, top + len(rows)) + 1):
-            looked_at += 1
-            cells = by_number.get(number)
-            if cells is None:
-                continue
-            cells.setdefault(left, value)
-            if before[number] > 1 and right > left:
-                cells[left] = spread
-                reached = used[bisect_right(used, left) : bisect_right(used, right)]
-                looked_at += len(reached)
-                for column in reached:
-                    cells.setdefault(column, spread)
-    return [(number, dict(sorted(cells.items()))) for number, cells in by_number.items()]
 
 
 def format_number(value: float, format_code: str, *, is_1904: bool = False) -> str:

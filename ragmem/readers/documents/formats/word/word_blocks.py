@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
 from ragmem.readers.documents.formats import marks, spans
 from ragmem.readers.documents.formats.package import child, local, value, whole, within
 from ragmem.readers.documents.formats.spans import Cell
+from ragmem.readers.documents.formats.text_blocks import Block
 from ragmem.readers.documents.formats.word.word_runs import Line
 from ragmem.readers.documents.formats.word.word_story import Story
 from ragmem.readers.documents.formats.word.word_styles import BODY, setting, switch
@@ -17,20 +17,6 @@ _DEEPEST = 40
 
 _IGNORED = frozenset({"sectPr", "del", "moveFrom", "sdtPr", "sdtEndPr", "tblPr", "tblGrid", "customXmlPr"})
 _MOST_LEVELS = 8
-
-
-@dataclass(slots=True)
-class Block:
-    """A paragraph, an item, a heading, a line of code, or a table; `below` are the texts after it."""
-
-    kind: str
-    text: str
-    level: int = 0
-    rows: list[list[Cell]] = field(default_factory=list)
-    headings: int | None = None
-    below: list[str] = field(default_factory=list)
-    merges: bool = False
-    caption: str = ""
 
 
 def blocks(node: Any, story: Story, depth: int) -> Iterator[Block]:

@@ -120,7 +120,7 @@ class DocumentReader:
                 uri=_uri(path, part.locator),
                 text=self._text(part),
                 title=_title(title, part, self._redactor),
-                event_time=happened,
+                event_time=_moment(part.event_time) or happened,
                 scope=scope,
                 kind=spec.kind,
                 metadata={**converted.metadata, **place_metadata(path.name, part.locator, part.label)},

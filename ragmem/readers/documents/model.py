@@ -67,7 +67,8 @@ class Part:
 
     `locator` follows `#` in the uri of its memory ("page=3", "slide=4", "sheet=Costs&row=202"), and is empty
     for the whole; `label` is the same in words ("page 3"). `text` is Markdown: headings, tables as tables and
-    row by row (`tables.write_table`), equations as $LaTeX$, footnotes as [^1].
+    row by row (`tables.write_table`), equations as $LaTeX$, footnotes as [^1]. `event_time` is that of a part
+    with its own, such as a mail.
     """
 
     text: str
@@ -75,6 +76,7 @@ class Part:
     label: str = ""
     title: str = ""
     pictures: tuple[Picture, ...] = ()
+    event_time: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,6 +62,7 @@ def answer(converted: ConvertedDocument, *, peak_kb: int) -> bytes:
                 [one.mark, base64.b64encode(one.data).decode("ascii"), one.media_type]
                 for one in part.pictures
             ],
+            "event_time": part.event_time,
         }
         for part in converted.parts
     ]
@@ -102,6 +103,7 @@ def restore(message: dict[str, Any]) -> ConvertedDocument:
                 Picture(_text(mark), base64.b64decode(data), _text(media))
                 for mark, data, media in one["pictures"]
             ),
+            _text(one["event_time"]),
         )
         for one in message["parts"]
     )

@@ -29,6 +29,7 @@ _ZIP_FORMATS = (
     ("ppt/", "powerpoint"),
     ("xl/", "excel"),
     ("META-INF/container.xml", "epub"),
+    ("content.xml", "opendocument"),
 )
 _MARKED = frozenset(("pdf", *(name for _, name in (*_MAGIC, *_ZIP_FORMATS))))
 

@@ -16,9 +16,14 @@ def heading(level: int, text: str) -> str:
 
 
 def paragraph(text: str) -> str:
-    """Return text as a paragraph; beginnings of lines that look like headings or fences are escaped."""
+    """Return text as a paragraph, escaped."""
     text = "\n".join(line.strip() for line in _SPACES.sub(" ", text).split("\n"))
-    return _STARTS.sub(r"\1\\\2", _BLANK_LINES.sub("\n\n", text).strip())
+    return escape_starts(_BLANK_LINES.sub("\n\n", text).strip())
+
+
+def escape_starts(text: str) -> str:
+    """Return text in which beginnings of lines that look like headings or fences are escaped."""
+    return _STARTS.sub(r"\1\\\2", text)
 
 
 def flatten(text: str) -> str:

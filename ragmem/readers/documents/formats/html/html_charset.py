@@ -30,6 +30,15 @@ def decode_page(data: bytes) -> str:
         return data.decode(_declared_encoding(data) or "cp1252", "replace")
 
 
+def decode_text(data: bytes, charset: str) -> str:
+    """Return text in a charset that a mail declares, else as a page. Never raises for any bytes."""
+    try:
+        name = codecs.lookup(charset).name
+        return data.decode(_READ_AS.get(name, name)) if name != "ascii" else decode_page(data)
+    except (LookupError, ValueError):
+        return decode_page(data)
+
+
 def _declared_encoding(data: bytes) -> str:
     """Return the codec that a page declares; empty for none or an unknown one."""
     found = _DECLARED.search(data[:_LOOKED_AT])

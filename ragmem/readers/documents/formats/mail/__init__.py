@@ -1,0 +1,113 @@
+"""Mails: a file of one (.eml, .emlx) as one part, a mailbox (.mbox) with one part and date per mail."""
+
+import re
+from collections.abc import Collection, Iterator
+from email import message_from_bytes
+from email.message import Message
+from email.utils import parsedate_to_datetime
+from pathlib import Path
+from urllib.parse import quote
+
+from ragmem.readers.dates import rfc3339
+from ragmem.readers.documents.confinement import report_page
+from ragmem.readers.documents.formats import marks
+from ragmem.readers.documents.formats.mail.mail_body import Body, body_of
+from ragmem.readers.documents.formats.mail.mail_header import header
+from ragmem.readers.documents.formats.mail.mail_quotes import split_sections
+from ragmem.readers.documents.model import ConvertedDocument, Limits, Part, RefusedError
+
+_POSTMARK = re.compile(rb"^From \S.*\d\d?:\d\d.*$", re.MULTILINE)
+"""The line before each mail of a mailbox, with a time: a sentence may begin with the same word."""
+
+_QUOTED_POSTMARK = re.compile(rb"^>(>*From )", re.MULTILINE)
+_HEADER = re.compile(rb"[!-9;-~]{1,80}:")
+_SHOWN = ("From", "To", "Cc")
+_LONGEST_ADDRESSES = 300
+_LONGEST_ID = 200
+_MAILS_A_TURN = 20
+_DEEPEST = 3
+
+
+def read(path: str, limits: Limits) -> ConvertedDocument:
+    """Return a mail or a mailbox; raises RefusedError for any other file."""
+    data = Path(path).read_bytes()
+    if _POSTMARK.match(data):
+        return _read_mailbox(data, limits)
+    if path.lower().endswith(".emlx"):
+        # The first line is the length of the mail; a property list follows it.
+        length, _, rest = data.partition(b"\n")
+        data = rest[: int(length)] if length.strip().isdigit() else data
+    if not _HEADER.match(data.lstrip()):
+        raise RefusedError("it does not begin like a mail")
+    mail = message_from_bytes(data.lstrip())
+    text, _ = _mail(mail, limits, ())
+    metadata = {"author": header(mail, "From"), "to": header(mail, "To")[:_LONGEST_ADDRESSES]}
+    return ConvertedDocument((Part(text),), header(mail, "Subject"), _time(mail), metadata)
+
+
+def _read_mailbox(data: bytes, limits: Limits) -> ConvertedDocument:
+    """Return the newest mails of a mailbox, where the last ones are."""
+    starts = [found.start() for found in _POSTMARK.finditer(data) if _is_between_mails(data, found.start())]
+    warnings = []
+    if len(starts) > limits.pages:
+        warnings.append(f"the {len(starts) - limits.pages:,} oldest mails are left out")
+    known: set[str] = set()
+    parts, unread = [], []
+    for number, (start, end) in enumerate(zip(starts, [*starts[1:], len(data)], strict=True), 1):
+        content = data[data.find(b"\n", start) + 1 : end]
+        mail = message_from_bytes(_QUOTED_POSTMARK.sub(rb"\1", content))
+        identity = header(mail, "Message-ID").strip("<>")[:_LONGEST_ID]
+        locator = f"mail={quote(identity, safe='@+=!$') or number}"
+        if len(starts) - number >= limits.pages:
+            unread.append(locator)
+            continue
+        text, lines = _mail(mail, limits, known)
+        known |= lines
+        parts.append(Part(text, locator, f"mail {number}", header(mail, "Subject"), (), _time(mail)))
+        if number % _MAILS_A_TURN == 0:
+            report_page(limits.seconds)
+    return ConvertedDocument(tuple(parts), warnings=tuple(warnings), unread=tuple(unread))
+
+
+def _is_between_mails(data: bytes, start: int) -> bool:
+    return start == 0 or data[:start].endswith((b"\n\n", b"\r\n\r\n"), max(start - 4, 0))
+
+
+def _mail(mail: Message, limits: Limits, known: Collection[str]) -> tuple[str, frozenset[str]]:
+    """Return a mail in Markdown, and its own lines; a quotation of `known` lines is left out."""
+    body = body_of(mail, limits)
+    sections = split_sections(body.text)
+    texts = [marks.heading(1, header(mail, "Subject")), _facts(mail, body), sections.text, sections.signature]
+    if sections.quoted and not sections.is_known(known):
+        texts += ["## Quoted", sections.quoted]
+    for attached, inner in _attached(body, limits, 1):
+        subject = header(attached, "Subject")
+        texts += [marks.heading(2, f"Attached: {subject}"), _facts(attached, inner), inner.text]
+    return marks.blocks([(text, False) for text in texts]), sections.lines
+
+
+def _facts(mail: Message, body: Body) -> str:
+    """Return the lines about who wrote to whom and when, and the names of the attachments."""
+    lines = [f"{name}: {text[:_LONGEST_ADDRESSES]}" for name in _SHOWN if (text := header(mail, name))]
+    lines += [f"Date: {moment}"] if (moment := _time(mail)) else []
+    lines += [f"Attachments: {', '.join(body.attachments)}"] if body.attachments else []
+    return "\n".join(lines)
+
+
+def _attached(body: Body, limits: Limits, depth: int) -> Iterator[tuple[Message, Body]]:
+    """Yield the mails that are attached to a mail, and those attached to them."""
+    for mail in body.mails if depth <= _DEEPEST else ():
+        inner = body_of(mail, limits)
+        yield mail, inner
+        yield from _attached(inner, limits, depth + 1)
+
+
+def _time(mail: Message) -> str:
+    """Return when a mail was sent, else received, as RFC 3339; empty if neither is known."""
+    received = header(mail, "Received").rpartition(";")[2]
+    for text in (header(mail, "Date"), received):
+        try:
+            return rfc3339(parsedate_to_datetime(text))
+        except (ValueError, TypeError, IndexError, OverflowError):
+            continue
+    return ""

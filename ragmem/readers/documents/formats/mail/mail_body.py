@@ -1,0 +1,109 @@
+"""The text of a mail, from its plain or its HTML part, and the names of its attachments."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from email.message import Message
+
+from ragmem.readers.documents.formats import marks
+from ragmem.readers.documents.formats.html import convert_page
+from ragmem.readers.documents.formats.html.html_charset import decode_page, decode_text
+from ragmem.readers.documents.formats.mail.mail_header import file_name
+from ragmem.readers.documents.model import Limits
+
+_SIGNATURES = frozenset(
+    {"application/pgp-signature", "application/pkcs7-signature", "application/x-pkcs7-signature"}
+)
+_WORD = re.compile(r"\w+")
+_PICTURE = re.compile(r"\[\[picture \d+\]\]")
+_SHARE = 0.3
+"""A plain part with a smaller share of the HTML part's words only says that there is one."""
+
+
+@dataclass(slots=True)
+class Body:
+    """The text of a mail in Markdown, the names of its attachments, and the mails attached to it."""
+
+    text: str = ""
+    attachments: list[str] = field(default_factory=list)
+    mails: list[Message] = field(default_factory=list)
+
+
+def body_of(mail: Message, limits: Limits) -> Body:
+    """Return the text and the attachments of a mail. Never raises for any mail."""
+    body = Body()
+    body.text = "\n\n".join(filter(None, _texts(mail, body, limits)))
+    return body
+
+
+def _texts(part: Message, body: Body, limits: Limits) -> Iterator[str]:
+    kind = part.get_content_type()
+    name = file_name(part)
+    if kind == "message/rfc822":
+        held = part.get_payload()
+        body.mails += [each for each in held if isinstance(each, Message)] if isinstance(held, list) else []
+    elif part.is_multipart():
+        inner = [each for each in part.get_payload() if isinstance(each, Message)]
+        if kind == "multipart/alternative":
+            yield _choose(
+                [text for each in inner for text in [list(_texts(each, body, limits))] if any(text)]
+            )
+        else:
+            for each in inner:
+                yield from _texts(each, body, limits)
+    elif name or part.get_content_disposition() == "attachment" or not kind.startswith("text/"):
+        if kind not in _SIGNATURES and name and name not in body.attachments:
+            body.attachments.append(name)
+    elif kind in {"text/plain", "text/html"}:
+        yield _html(part, limits) if kind == "text/html" else _plain(part)
+
+
+def _choose(texts: list[list[str]]) -> str:
+    """Return the first alternative, which is plain text, unless a later one has far more words."""
+    told = ["\n\n".join(filter(None, each)) for each in texts]
+    if not told:
+        return ""
+    counts = [len(_WORD.findall(each)) for each in told]
+    return told[0] if counts[0] >= _SHARE * max(counts) else told[counts.index(max(counts))]
+
+
+def _content(part: Message) -> bytes:
+    found = part.get_payload(decode=True)
+    return found if isinstance(found, bytes) else b""
+
+
+def _html(part: Message, limits: Limits) -> str:
+    charset = part.get_content_charset() or ""
+    data = _content(part)
+    page = convert_page(decode_text(data, charset) if charset else decode_page(data), limits)
+    return "\n\n".join(_PICTURE.sub("", each.text).strip() for each in page.parts)
+
+
+def _plain(part: Message) -> str:
+    text = decode_text(_content(part), part.get_content_charset() or "").replace("\r\n", "\n")
+    if part.get_param("format", "") == "flowed":
+        text = _join_flowed(text, is_joined=part.get_param("delsp", "") == "yes")
+    return marks.escape_starts(
+        "\n".join(line.rstrip() if line != "-- " else line for line in text.split("\n"))
+    )
+
+
+def _join_flowed(text: str, *, is_joined: bool) -> str:
+    """Return text with its soft line ends joined (RFC 3676)."""
+    lines: list[str] = []
+    is_soft = False
+    for line in text.split("\n"):
+        quotes = line[: len(line) - len(line.lstrip(">"))]
+        words = line[len(quotes) :].removeprefix(" ")
+        if (
+            is_soft
+            and lines
+            and lines[-1].startswith(quotes)
+            and (quotes or not lines[-1].startswith(">"))
+            and line != "-- "
+        ):
+            lines[-1] = (lines[-1][:-1] if is_joined else lines[-1]) + words
+        else:
+            lines.append(f"{quotes} {words}" if quotes else words)
+        is_soft = line.endswith(" ") and line != "-- "
+    return "\n".join(lines)

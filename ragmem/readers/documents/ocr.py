@@ -49,12 +49,6 @@ def unread_pictures(count: int) -> str:
     return f"{count:,} pictures or scanned pages were not read"
 
 
-def cut_message(count: int) -> str:
-    """Return the warning that the time was over for some pictures."""
-    what = "1 picture or scanned page is" if count == 1 else f"{count:,} pictures or scanned pages are"
-    return f"{what} not read to the end: raise ocr_seconds in [documents]"
-
-
 class Ocr:
     """Reads the pictures of one document one after the other, until its time for that is over."""
 
@@ -65,6 +59,7 @@ class Ocr:
         """Seconds so far, which do not count as time of the document itself."""
         self.cut = 0
         """Pictures that were not read, or not to their end, because the time was over."""
+        self._failures: list[str] = []
         self._languages = limits.ocr_languages
         self._seconds = limits.ocr_seconds
 
@@ -80,13 +75,33 @@ class Ocr:
 
         request_seconds(seconds)
         begun = time.monotonic()
-        if self.engine == TESSERACT:
-            found = Recognition(text=_run_tesseract(picture, self._languages, seconds=seconds))
-        else:
-            found = recognize(picture, seconds=seconds)
+        try:
+            if self.engine == TESSERACT:
+                found = Recognition(text=_run_tesseract(picture, self._languages, seconds=seconds))
+            else:
+                found = recognize(picture, seconds=seconds)
+        except MemoryError:
+            raise
+        except Exception as error:  # noqa: BLE001 - of any library; one picture does not refuse the document
+            self._failures.append(type(error).__name__)
+            found = Recognition()
         self.spent += time.monotonic() - begun
         self.cut += found.is_cut
         return found
+
+    def warnings(self) -> list[str]:
+        """Return the lines about pictures that were not read to the end, or not at all."""
+        told = []
+        if self.cut:
+            told.append(f"{_count(self.cut)} not read to the end: raise ocr_seconds in [documents]")
+        if self._failures:
+            kinds = ", ".join(dict.fromkeys(self._failures))
+            told.append(f"{_count(len(self._failures))} left out, because {self.engine} failed ({kinds})")
+        return told
+
+
+def _count(pictures: int) -> str:
+    return "1 picture or scanned page is" if pictures == 1 else f"{pictures:,} pictures or scanned pages are"
 
 
 def tidy_text(text: str) -> str:

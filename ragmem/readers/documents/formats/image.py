@@ -7,7 +7,7 @@ from typing import Any
 
 from ragmem.readers.documents.formats.pdf.pdf_scans import plain_text
 from ragmem.readers.documents.model import ConvertedDocument, Limits, Part, Picture, RefusedError
-from ragmem.readers.documents.ocr import Ocr, cut_message
+from ragmem.readers.documents.ocr import Ocr
 from ragmem.readers.documents.picture.facts import Facts, facts_of
 
 _FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "TIFF", "BMP")
@@ -98,7 +98,7 @@ def _pages(image: Any, count: int, limits: Limits) -> tuple[list[tuple[Picture, 
         text = plain_text(ocr.read(upright))
         mark, is_photograph = f"[[picture {number + 1}]]", image.format in _PHOTOGRAPHS
         found.append((_make_picture(upright, mark, is_photograph=is_photograph), text))
-    return found, [cut_message(ocr.cut)] if ocr.cut else []
+    return found, ocr.warnings()
 
 
 def _upright(image: Any) -> Any:

@@ -191,13 +191,13 @@ def _figure(node: Any, page: Page, depth: int) -> Written:
 def table(node: Any, page: Page, depth: int = 0, *, caption: str = "") -> Written:
     """Return a table; a layout table gives the content of its cells in order."""
     rows = _rows(node)
-    cells = [each for row in rows for each in row if local(each) in {"td", "th"}]
-    if _is_layout(node, cells):
-        return [block for cell in cells for block in blocks(cell, page, depth + 1)]
+    cells = [[each for each in row if local(each) in {"td", "th"}] for row in rows]
+    if _is_layout(node, most=max(map(len, cells), default=0)):
+        return [block for row in cells for cell in row for block in blocks(cell, page, depth + 1)]
     titled = next((each for each in node if local(each) == "caption"), None)
     if titled is not None:
         caption = marks.flatten(line(titled, page))
-    laid = [[_cell(each, page, depth) for each in row if local(each) in {"td", "th"}] for row in rows]
+    laid = [[_cell(each, page, depth) for each in row] for row in cells]
     marked = sum(1 for row in rows if local(row.getparent()) == "thead")
     text = spans.write_merged_table(laid, headings=marked or None, caption=caption)
     return _with_below([(text, False)], page)
@@ -215,16 +215,15 @@ def _rows(node: Any) -> list[Any]:
     return [row for _, row in sorted(groups, key=lambda group: group[0])]
 
 
-def _is_layout(node: Any, cells: list[Any]) -> bool:
+def _is_layout(node: Any, *, most: int) -> bool:
+    """Return whether a table only arranges its content; `most` are the cells of its widest row."""
     if {"presentation", "none"} & roles(node):
         return True
     inner = [local(each) for each in node.iter() if each is not node]
     if "caption" in inner or "th" in inner:
         return False
     return (
-        len(cells) == 1
-        or bool({"table", "h1", "h2", "h3", "pre"} & set(inner))
-        or "highlighttable" in tokens(node)
+        most <= 1 or bool({"table", "h1", "h2", "h3", "pre"} & set(inner)) or "highlighttable" in tokens(node)
     )
 
 

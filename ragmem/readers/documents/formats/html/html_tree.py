@@ -18,6 +18,7 @@ _HIDING = re.compile(
     r"display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|font-size\s*:\s*0(?:px|pt|em|rem|%)?\s*(?:;|!|$)",
     re.IGNORECASE,
 )
+_FONT_SIZE = re.compile(r"font-size\s*:\s*(?!0)|font\s*:\s*\S", re.IGNORECASE)
 _FOR_READERS_ALOUD = frozenset({"sr-only", "visually-hidden", "visuallyhidden", "screen-reader-text"})
 _CONSENT = re.compile(
     r"(?:cookie|consent|gdpr|ccpa)[-_]?(?:banner|bar|box|notice|popup|pop-up|modal|dialog|overlay|consent|law|"
@@ -149,8 +150,12 @@ def _is_hidden(node: Any, names: set[str]) -> bool:
         return False
     if "hidden" in node.attrib and node.get("hidden") != "until-found":
         return True
-    if (node.get("aria-hidden") or "").lower() == "true" or _HIDING.search(node.get("style") or ""):
+    if (node.get("aria-hidden") or "").lower() == "true":
         return True
+    if found := _HIDING.search(node.get("style") or ""):
+        # Mails close the gaps between columns with a size of zero, which the text within does not keep.
+        is_size = found[0].lower().startswith("font-size")
+        return not (is_size and any(_FONT_SIZE.search(each.get("style") or "") for each in node.iter("*")))
     own = {f".{each}" for each in (node.get("class") or "").split()} | {f"#{node.get('id') or ''}"}
     return bool(own & names or tokens(node) & _FOR_READERS_ALOUD)
 

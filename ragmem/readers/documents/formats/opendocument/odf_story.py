@@ -224,7 +224,9 @@ class Line:
 
     def drawing(self, node: Any) -> None:
         """Add a shape: its text as a box, or its picture, formula or chart."""
-        held = [each for each in node.iter("{*}image", "{*}object", "{*}text-box") if each is not node]
+        # A table comes with a picture of itself.
+        kinds = ("{*}image", "{*}object", "{*}text-box") if child(node, "table") is None else ()
+        held = [each for each in node.iter(*kinds) if each is not node] if kinds else []
         if not held:
             self.boxes.append(node)
             return

@@ -19,7 +19,7 @@ from ragmem.readers.documents.formats.pdf.pdf_tables import RuledTables
 from ragmem.readers.documents.formats.pdf.pdf_words import Box
 from ragmem.readers.documents.formats.pictures import Pictures
 from ragmem.readers.documents.model import LONGEST, ConvertedDocument, Limits, Part, Picture, RefusedError
-from ragmem.readers.documents.ocr import Ocr, cut_message
+from ragmem.readers.documents.ocr import Ocr
 
 _HEADING = 1.14  # minimum size, relative to the text
 _HEADING_CHARS = 150
@@ -115,8 +115,7 @@ def _pages(document: Any, path: str, limits: Limits) -> tuple[list[_Page], list[
             warnings.append(f"the tables of {ruled.gave_up:,} pages are read as text")
     if blank:
         warnings.append(_describe_blank(blank))
-    if ocr.cut:
-        warnings.append(cut_message(ocr.cut))
+    warnings += ocr.warnings()
     unseen = max(0, unseen - ocr.cut)
     unread += range(end + 1, min(len(document), end + _MOST_UNREAD) + 1)
     return pages, warnings, unread, unseen

@@ -23,7 +23,18 @@ FORMATS: dict[str, str] = {
 IN_FOLDERS = tuple(suffix for suffix, module in FORMATS.items() if module != "image")
 """The suffixes that are read in folders. Pictures there are mostly icons: each must be named itself."""
 
+SAVE_AS: dict[str, str] = {
+    ".doc": ".docx",
+    ".xls": ".xlsx",
+    ".ppt": ".pptx",
+    ".rtf": ".docx",
+    ".pages": ".docx",
+    ".numbers": ".xlsx",
+    ".msg": ".eml",
+}
+"""The suffixes of documents that are not read, and the format in which their programs can save them."""
+
 
 def is_document(path: PurePath) -> bool:
-    """Return whether a file is a document, by its name."""
-    return path.suffix.lower() in FORMATS
+    """Return whether a file is a document, by its name; it may be one of those that are not read."""
+    return path.suffix.lower() in FORMATS or path.suffix.lower() in SAVE_AS

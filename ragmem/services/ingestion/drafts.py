@@ -16,7 +16,7 @@ from ragmem.inbox import check_project_name
 from ragmem.patterns import lazy
 from ragmem.readers.commit_dates import CommitDates
 from ragmem.readers.discover import BROKEN, FOLDER, FOREIGN_NAME, READ_ALREADY, Discovery, SkippedPath
-from ragmem.readers.documents.suffixes import IN_FOLDERS, is_document
+from ragmem.readers.documents.suffixes import IN_FOLDERS, SAVE_AS, is_document
 from ragmem.readers.failures import failure
 from ragmem.readers.files import show
 from ragmem.readers.scope import ProjectFinder
@@ -239,9 +239,11 @@ def _left_out(folder: Path, discovery: Discovery, files: Sequence[Path]) -> Iter
     if types:
         told = [f"{count:,} {name}" for name, count in types.most_common(_TYPES_TOLD)]
         told += ["..."] if len(types) > _TYPES_TOLD else []
+        saved = [f"{name} as {SAVE_AS[name]}" for name in sorted(types) if name in SAVE_AS]
+        save = f", or save {', '.join(saved)}" if saved else ""
         yield (
             f"{show(folder)}: {types.total():,} files of unsupported types were skipped "
-            f"({', '.join(told)}); name a file to read it"
+            f"({', '.join(told)}); name a file to read it{save}"
         )
 
 

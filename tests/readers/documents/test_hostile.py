@@ -60,6 +60,7 @@ def _executable_zip(path: Path) -> None:
 REFUSED: dict[str, tuple[Callable[[Path], None], str]] = {
     "bomb.docx": (lambda path: hostile.bomb(path, "word/document.xml"), BOMB),
     "bomb.xlsx": (lambda path: hostile.bomb(path, "xl/workbook.xml"), BOMB),
+    "bomb.odt": (lambda path: hostile.bomb(path, "content.xml"), BOMB),
     "bomb.epub": (lambda path: hostile.bomb(path, "META-INF/container.xml"), BOMB),
     "lying.docx": (hostile.lying_bomb, CUT),
     "nested.docx": (hostile.nested, "a zip archive, not a document"),

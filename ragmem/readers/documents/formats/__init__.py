@@ -4,7 +4,7 @@ import zipfile
 from pathlib import PurePath
 
 from ragmem.readers.documents.model import RefusedError
-from ragmem.readers.documents.suffixes import FORMATS
+from ragmem.readers.documents.suffixes import FORMATS, SAVE_AS
 
 __all__ = ["FORMATS", "module_of"]
 
@@ -51,7 +51,7 @@ def module_of(path: str) -> str:
         found = FORMATS.get(suffix)
     if found is not None:
         return found
-    raise RefusedError(f"its content is not that of a {suffix or 'document'} file")
+    raise _unread(suffix) or RefusedError(f"its content is not that of a {suffix or 'document'} file")
 
 
 def _detect_by_bytes(path: str, head: bytes) -> str | None:
@@ -85,7 +85,7 @@ def _detect_by_members(path: str) -> str:
     for start, name in _ZIP_FORMATS:
         if any(member.startswith(start) for member in names):
             return name
-    raise RefusedError("it is a zip archive, not a document")
+    raise _unread(PurePath(path).suffix.lower()) or RefusedError("it is a zip archive, not a document")
 
 
 def _ole_error(path: str) -> RefusedError:
@@ -93,4 +93,13 @@ def _ole_error(path: str) -> RefusedError:
         content = stream.read(_OLE_SEARCHED)
     if _OLE_ENCRYPTED in content:
         return RefusedError("it is encrypted", hint="save a copy without the password")
-    return RefusedError("it is an office file of before 2007", hint="save a copy as .docx, .xlsx or .pptx")
+    return _unread(PurePath(path).suffix.lower()) or RefusedError(
+        "it is an office file of before 2007", hint="save a copy as .docx, .xlsx or .pptx"
+    )
+
+
+def _unread(suffix: str) -> RefusedError | None:
+    """Return the refusal of a format that other programs can convert; None for any other suffix."""
+    if suffix not in SAVE_AS:
+        return None
+    return RefusedError(f"{suffix} files are not read", hint=f"save a copy as {SAVE_AS[suffix]}")

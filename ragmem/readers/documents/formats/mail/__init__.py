@@ -50,7 +50,8 @@ def _read_mailbox(data: bytes, limits: Limits) -> ConvertedDocument:
     starts = [found.start() for found in _POSTMARK.finditer(data) if _is_between_mails(data, found.start())]
     warnings = []
     if len(starts) > limits.pages:
-        warnings.append(f"the {len(starts) - limits.pages:,} oldest mails are left out")
+        left = len(starts) - limits.pages
+        warnings.append(f"the oldest of its mails ({left:,}) are left out: raise max_pages in [documents]")
     known: set[str] = set()
     parts, unread = [], []
     for number, (start, end) in enumerate(zip(starts, [*starts[1:], len(data)], strict=True), 1):

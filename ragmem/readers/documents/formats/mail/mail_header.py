@@ -11,8 +11,9 @@ from ragmem.readers.documents.formats.html.html_charset import decode_text
 
 def header(mail: Message, name: str) -> str:
     """Return the first header of this name as one line; empty without one."""
-    found = mail.get(name)
-    return "" if found is None else decode_words(str(found))
+    # Other ways to ask for it replace undeclared bytes.
+    found = (str(value) for key, value in mail.raw_items() if key.lower() == name.lower())
+    return decode_words(next(found, ""))
 
 
 def decode_words(text: str) -> str:
@@ -26,7 +27,7 @@ def decode_words(text: str) -> str:
         # The parser keeps undeclared bytes as surrogates.
         data = piece.encode("utf-8", "surrogateescape") if isinstance(piece, str) else piece
         told += decode_text(data, charset or "")
-    return marks.flatten(told)
+    return marks.flatten(told) or marks.flatten(text)
 
 
 def file_name(part: Message) -> str:

@@ -10,6 +10,7 @@ _ATTRIBUTION = re.compile(r"(?=.*[\d@]).{4,300}[:\uff1a]\s*")
 
 _FIELD = re.compile(r"[*>\s]*[^\W\d_][^\n:\uff1a]{0,30}[:\uff1a].*")
 _SEPARATOR = re.compile(r"\s*[-_]{3,}.{0,200}")
+_ADDRESS = re.compile(r"\S+@\S+")
 _ATTRIBUTION_MOST = 3
 _FIELDS_LEAST, _FIELDS_MOST = 3, 12
 _SIGNATURE = re.compile(r"-- ?|_{30,}")
@@ -66,10 +67,17 @@ def _cut_quotation(lines: list[str]) -> tuple[list[str], list[str]]:
         end -= 1
     if not any(_QUOTE.match(line) for line in lines[end:]):
         return lines, []
-    for count in range(1, min(_ATTRIBUTION_MOST, end) + 1):
-        if _ATTRIBUTION.fullmatch(" ".join(lines[end - count : end]).strip()):
-            return lines[: end - count], lines[end - count :]
-    return lines[:end], lines[end:]
+    begin = end - _count_attribution(lines[max(end - _ATTRIBUTION_MOST, 0) : end])
+    return lines[:begin], lines[begin:]
+
+
+def _count_attribution(above: list[str]) -> int:
+    """Return how many lines above a quotation tell its author and date; a date has digits."""
+    for count in range(1, len(above) + 1):
+        told = " ".join(above[-count:]).strip()
+        if _ATTRIBUTION.fullmatch(told) and re.search(r"\d", _ADDRESS.sub("", told)):
+            return count
+    return int(bool(above and _ATTRIBUTION.fullmatch(above[-1].strip())))
 
 
 def _cut_signature(lines: list[str]) -> tuple[list[str], list[str]]:

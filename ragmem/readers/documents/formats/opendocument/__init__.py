@@ -3,6 +3,8 @@
 import re
 from collections.abc import Iterator
 
+from lxml.etree import XMLSyntaxError
+
 from ragmem.readers.documents import archives
 from ragmem.readers.documents.formats import marks, package
 from ragmem.readers.documents.formats.opendocument.odf_sheets import read_sheets
@@ -28,14 +30,17 @@ def read(path: str, limits: Limits) -> ConvertedDocument:
     """Return an OpenDocument file; raises RefusedError for an encrypted one and for any other file."""
     with archives.open_archive(path, limits) as archive:
         whole = Package(archive)
-        if any(every(whole.tree("META-INF/manifest.xml"), "encryption-data")):
+        if next(every(whole.tree("META-INF/manifest.xml"), "encryption-data"), None) is not None:
             raise RefusedError("it is encrypted", hint="save a copy without the password")
         pictures = Pictures(limits)
         warnings: list[str] = []
         unread: list[str] = []
         shown = heading = ""
         if "spreadsheet" in _media_type(whole):
-            parts = list(read_sheets(whole, pictures, limits, warnings))
+            try:
+                parts = list(read_sheets(whole, pictures, limits, warnings))
+            except XMLSyntaxError as error:
+                raise RefusedError('its part "content.xml" is not well-formed XML') from error
         else:
             root = whole.tree("content.xml")
             story = Story.of(whole, root, pictures)

@@ -45,7 +45,10 @@ class Styles:
 
     def names(self, name: str) -> list[str]:
         """Return the names of a paragraph style and of those from which it inherits, in lower case."""
-        found = [value(style, "name") for style in self.chain("paragraph", name)] or [name]
+        chain = self.chain("paragraph", name)
+        # The last one may be built into the program.
+        found = [value(each, "name") for each in chain]
+        found.append(value(chain[-1], "parent-style-name") if chain else name)
         return [_SPACE.sub(" ", each).lower() for each in found]
 
     def setting(self, family: str, name: str, key: str) -> str:

@@ -182,6 +182,18 @@ def test_each_mail_of_a_mailbox_has_its_own_place_and_date(read):
     assert answer.text.endswith("At noon.\nFrom the tower one sees it.")
 
 
+@pytest.mark.parametrize("mark", ["From - ", "From 18443@xxx Tue Mar 12 10:15:00 +0000 2024", "From -\r"])
+def test_the_line_before_a_mail_may_have_no_date(read, mark):
+    mails = (f"{mark}\n{one}" for one in (FIRST, ANSWER))
+    assert len(read("".join(mails), "tides.mbox").parts) == 2
+
+
+def test_a_sentence_that_begins_with_from_begins_no_mail(read):
+    words = FIRST + "\nFrom here on Ann <ann@tides.example> sees it\n\nFrom 10:15 to noon:\nNote: closed.\n"
+    (only,) = read(_mailbox(words), "tides.mbox").parts
+    assert "Note: closed." in only.text
+
+
 def test_a_quotation_that_the_mailbox_does_not_hold_is_kept(read):
     _, answer = read(_mailbox(FIRST.replace("When does", "When will"), ANSWER), "tides.mbox").parts
     assert "## Quoted" in answer.text

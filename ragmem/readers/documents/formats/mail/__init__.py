@@ -16,8 +16,11 @@ from ragmem.readers.documents.formats.mail.mail_header import header
 from ragmem.readers.documents.formats.mail.mail_quotes import split_sections
 from ragmem.readers.documents.model import ConvertedDocument, Limits, Part, RefusedError
 
-_POSTMARK = re.compile(rb"^From \S.*\d\d?:\d\d.*$", re.MULTILINE)
-"""The line before each mail of a mailbox, with a time: a sentence may begin with the same word."""
+_POSTMARK = re.compile(
+    rb"^From (?:- |-\r?$|\S+@|MAILER-DAEMON|.*\d:\d\d.* (?:19|20)\d\d\b).*\n(?=[!-9;-~]{1,80}:|>From )",
+    re.MULTILINE,
+)
+"""The line before each mail of a mailbox: a sender or a date, and a header below. Sentences begin alike."""
 
 _QUOTED_POSTMARK = re.compile(rb"^>(>*From )", re.MULTILINE)
 _HEADER = re.compile(rb"[!-9;-~]{1,80}:")
@@ -47,7 +50,7 @@ def read(path: str, limits: Limits) -> ConvertedDocument:
 
 def _read_mailbox(data: bytes, limits: Limits) -> ConvertedDocument:
     """Return the newest mails of a mailbox, where the last ones are."""
-    starts = [found.start() for found in _POSTMARK.finditer(data) if _is_between_mails(data, found.start())]
+    starts = [found.start() for found in _POSTMARK.finditer(data)]
     warnings = []
     if len(starts) > limits.pages:
         left = len(starts) - limits.pages
@@ -68,10 +71,6 @@ def _read_mailbox(data: bytes, limits: Limits) -> ConvertedDocument:
         if number % _MAILS_A_TURN == 0:
             report_page(limits.seconds)
     return ConvertedDocument(tuple(parts), warnings=tuple(warnings), unread=tuple(unread))
-
-
-def _is_between_mails(data: bytes, start: int) -> bool:
-    return start == 0 or data[:start].endswith((b"\n\n", b"\r\n\r\n"), max(start - 4, 0))
 
 
 def _mail(mail: Message, limits: Limits, known: Collection[str]) -> tuple[str, frozenset[str]]:

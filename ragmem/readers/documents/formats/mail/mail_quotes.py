@@ -4,12 +4,17 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 
-_QUOTE = re.compile(r"\s?>")
+_QUOTE = re.compile(r"\s?>(?!:\s*$)")
 _ATTRIBUTION = re.compile(r"(?=.*[\d@]).{4,300}[:\uff1a]\s*")
 """A line such as "On Monday, Ann <ann@x.org> wrote:", in any language."""
 
 _FIELD = re.compile(r"[*>\s]*[^\W\d_][^\n:\uff1a]{0,30}[:\uff1a].*")
 _SEPARATOR = re.compile(r"\s*[-_]{3,}.{0,200}")
+_DATED_AUTHOR = re.compile(
+    r"(?=.*\S@\S)(?=.*(?:\b(?:19|20)\d\d\b|\d[:.]\d\d)).{10,300}(?:[:\uff1a]|>\s?\w{2,20})\s*"
+)
+"""The same with an address and a date or time, above a quotation that no sign marks."""
+
 _ADDRESS = re.compile(r"\S+@\S+")
 _ATTRIBUTION_MOST = 3
 _FIELDS_LEAST, _FIELDS_MOST = 3, 12
@@ -93,8 +98,19 @@ def _begins_forwarded(lines: list[str], number: int) -> bool:
     line = lines[number]
     if _SEPARATOR.fullmatch(line):
         return _count_fields(lines, number + 1) >= _FIELDS_LEAST
-    is_first = not line.strip() or (number > 0 and lines[number - 1].strip())
-    return not is_first and _count_fields(lines, number) > _FIELDS_LEAST
+    if not line.strip() or (number > 0 and lines[number - 1].strip()):
+        return False
+    return _count_fields(lines, number) > _FIELDS_LEAST or _is_attribution(lines, number)
+
+
+def _is_attribution(lines: list[str], number: int) -> bool:
+    """Return whether a paragraph only tells the author and date of the unmarked text below it."""
+    end = next((at for at in range(number, len(lines)) if not lines[at].strip()), len(lines))
+    below = next((line for line in lines[end:] if line.strip()), "")
+    is_short = end - number <= _ATTRIBUTION_MOST and number > 0
+    return is_short and bool(
+        below and not _QUOTE.match(below) and _DATED_AUTHOR.fullmatch(" ".join(lines[number:end]))
+    )
 
 
 def _count_fields(lines: list[str], start: int) -> int:

@@ -19,7 +19,7 @@ from ragmem.storage.lifecycle.archive import MISSING, Removal
 
 _NAMED = 3  # pictures of a line
 
-READING_VERSION = 2
+READING_VERSION = 3
 """Raised when reading a document gives a different text, so that seed reads all of them again."""
 
 

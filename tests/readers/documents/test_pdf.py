@@ -200,6 +200,43 @@ def test_words_written_from_right_to_left_are_in_the_order_of_reading(tmp_path: 
     assert told == "כותבים תוכנה לפי software engineering ויש 12 שיעורים (בעברית)."
 
 
+def test_columns_as_close_as_words_are_not_mixed(tmp_path: Path) -> None:
+    left = [f"The pilot of boat {n} must wait at the outer buoy until" for n in range(10, 20)]
+    right = [f"Salt of barge {n} is weighed at the old quay before noon" for n in range(30, 40)]
+
+    def page(canvas: Any) -> None:
+        canvas.setFont("Helvetica", 10)
+        width = 4 + max(canvas.stringWidth(text) for text in (*left, *right))
+        # Justified: all lines of the left column end eight points before the right one.
+        for start, column in ((72.0, left), (80.0 + width, right)):
+            for number, text in enumerate(column):
+                space = (width - canvas.stringWidth(text)) / text.count(" ")
+                canvas.drawString(start, 700 - 12 * number, text, wordSpace=space)
+
+    told = drawn(tmp_path / "a.pdf", page).parts[0].text
+    assert " ".join(told.split()) == " ".join([*left, *right])
+
+
+def test_a_page_on_which_the_engine_fails_does_not_refuse_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise RuntimeError("no kernel image")
+
+    monkeypatch.setattr("ragmem.readers.documents.rapid_ocr.recognize", fail)
+    monkeypatch.setattr("ragmem.readers.documents.ocr.engine_name", lambda _: "rapidocr")
+
+    def scan(canvas: Any) -> None:
+        canvas.drawInlineImage(Image.effect_noise((400, 200), 50), 72, 500)
+
+    document = drawn(tmp_path / "a.pdf", lines("The lamp was renewed."), scan, limits=Limits())
+    assert [part.text for part in document.parts] == ["The lamp was renewed."]
+    assert document.warnings == (
+        "1 picture or scanned page is left out, because rapidocr failed (RuntimeError)",
+    )
+    assert (document.unread, document.unseen) == (("page=2",), 1)
+
+
 def test_a_weight_beyond_all_weights_makes_no_headings(tmp_path: Path) -> None:
     register("Stems", stem=1_000)
 

@@ -20,6 +20,11 @@ _WIDE = 2.0  # line heights; blanks in running text are narrower
 _USUAL = 1.8  # times the usual blank of a row
 _BLANKS = 4  # minimum of running text, which may be justified; a row of a table has fewer
 _GAP = 0.9  # line heights; after a wider gap, another column or cell begins
+_SPACE = 0.45  # line heights; a blank between words is narrower
+_FEWEST_STARTS = 5  # lines that begin at one edge
+_COLUMN = 6.0  # line heights of the narrowest column of text
+_ALIGNED = 1.5  # points between their edges
+_BETWEEN = 3  # characters in the file between words of a line: blanks, a hyphen
 _BOLD_WEIGHTS = range(600, 1_001)  # PDFium derives some from the font's stems: thousands say nothing
 _MIRRORED = str.maketrans("()[]{}<>", ")(][}{><")
 _TOUCHING = 0.05  # line heights between parts of a word
@@ -61,7 +66,8 @@ def _segments(words: Sequence[Word]) -> Iterator[list[Word]]:
     """Yield words that are side by side without a wide gap, from top to bottom.
 
     Words that are adjacent in the file and on the page belong together. Runs of words on one base line belong
-    together if the gap between them is not wider than others there: a justified line has wide gaps.
+    together if the gap between them is not wider than others there: a justified line has wide gaps. They do
+    not if the second begins a column, which may be as close as words of a justified line.
     """
     runs: list[list[Word]] = []
     for word in words:
@@ -69,8 +75,10 @@ def _segments(words: Sequence[Word]) -> Iterator[list[Word]]:
             runs[-1].append(word)
         else:
             runs.append([word])
-    for row in _group_by_baseline(runs):
-        yield from _join_words(row)
+    rows = _group_by_baseline(runs)
+    starts = _column_starts(rows) if _leftwards(words) <= 0.5 else []
+    for row in rows:
+        yield from _join_words(row, starts)
 
 
 def _follows(before: Word, word: Word) -> bool:
@@ -94,11 +102,36 @@ def _group_by_baseline(runs: Sequence[list[Word]]) -> list[list[list[Word]]]:
     return [sorted(row, key=lambda run: run[0].box.left) for row in rows]
 
 
+def _column_starts(rows: Sequence[Sequence[list[Word]]]) -> list[float]:
+    """Return the left edges of many lines that do not continue those at their left in the file."""
+    edges = sorted(
+        right[0].box.left for row in rows for left, right in pairwise(row) if not _continues(left, right)
+    )
+    return [
+        edge
+        for edge, other in zip(edges, edges[_FEWEST_STARTS - 1 :], strict=False)
+        if other - edge <= _ALIGNED
+    ]
+
+
+def _continues(left: Sequence[Word], right: Sequence[Word]) -> bool:
+    """Return whether a run directly follows another one in the file."""
+    return 0 <= right[0].first - left[-1].first - len(left[-1].text) <= _BETWEEN
+
+
+def _begins_column(left: Sequence[Word], right: Sequence[Word], starts: Sequence[float]) -> bool:
+    """Return whether a run is a line of a column beside another; the number of a list is too short."""
+    if _continues(left, right) or not any(0 <= right[0].box.left - one <= _ALIGNED for one in starts):
+        return False
+    height = _largest(right).box.height
+    return min(run[-1].box.right - run[0].box.left for run in (left, right)) >= _COLUMN * height
+
+
 def _largest(run: Sequence[Word]) -> Word:
     return max(run, key=lambda word: word.box.height)
 
 
-def _join_words(row: Sequence[list[Word]]) -> Iterator[list[Word]]:
+def _join_words(row: Sequence[list[Word]], starts: Sequence[float]) -> Iterator[list[Word]]:
     height = max(_largest(run).box.height for run in row)
     every = [word for run in row for word in run]
     gaps = [right.box.left - left.box.right for left, right in pairwise(every) if not right.glued]
@@ -107,7 +140,8 @@ def _join_words(row: Sequence[list[Word]]) -> Iterator[list[Word]]:
     segment = list(row[0])
     for run in row[1:]:
         gap = run[0].box.left - segment[-1].box.right
-        if gap <= _GAP * height or gap <= min(_WIDE * height, _USUAL * usual):
+        is_near = gap <= _GAP * height or gap <= min(_WIDE * height, _USUAL * usual)
+        if is_near and not (gap > _SPACE * height and _begins_column(segment, run, starts)):
             segment += run
         else:
             yield segment

@@ -302,6 +302,49 @@ def test_a_folder_gives_its_documents_in_any_spelling_and_not_its_pictures(
     }
 
 
+def test_each_mail_of_a_mailbox_has_its_own_date_and_stays_itself_when_another_goes(
+    memory: Ragmem, tmp_path: Path
+) -> None:
+    def mail(day: int) -> str:
+        head = f"Subject: Tide {day}\nMessage-ID: <{day}@t.example>\nDate: {day} Mar 2024 08:00:00 +0000"
+        return f"From ann@t.example Tue Mar 12 10:15:00 2024\n{head}\n\nThe lock opens at {day}.\n\n"
+
+    box = tmp_path / "tides.mbox"
+    box.write_text(mail(4) + mail(5))
+    handed = memory.ingestion.draft([box], DraftOptions())
+    assert [draft.event_time.day for draft in handed.drafts] == [4, 5]
+    assert [draft.title for draft in handed.drafts] == ["tides, mail 1: Tide 4", "tides, mail 2: Tide 5"]
+    memory.ingest(handed.drafts)
+    box.write_text(mail(5))
+    memory.ingestion.archive_missing_pages(memory.ingestion.draft([box], DraftOptions()).drafts)
+    assert uris(memory) == {"tides.mbox#mail=5@t.example"}
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "hint"),
+    [
+        ("old.doc", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600), "save a copy as .docx"),
+        ("old.rtf", b"{\\rtf1 The lamp.}", "save a copy as .docx"),
+        ("mail.msg", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600), "save a copy as .eml"),
+        ("deck.pages", b"PK\x05\x06" + bytes(18), "save a copy as .docx"),
+    ],
+)
+def test_a_format_that_is_not_read_says_what_to_save_it_as(
+    memory: Ragmem, tmp_path: Path, name: str, content: bytes, hint: str
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(SourceError, match=f"{Path(name).suffix} files are not read") as refused:
+        memory.ingestion.draft([tmp_path / name], DraftOptions())
+    assert refused.value.hint == hint
+
+
+def test_the_line_on_skipped_files_says_what_to_save_them_as(memory: Ragmem, report: Path) -> None:
+    report.with_name("old.doc").write_bytes(b"\xd0\xcf\x11\xe0")
+    report.with_name("tool.sh").write_text("true")
+    (told,) = memory.ingestion.draft([report.parent], DraftOptions()).warnings
+    assert told.endswith("; name a file to read it, or save .doc as .docx")
+
+
 def test_a_refusal_keeps_its_hint(memory: Ragmem, tmp_path: Path) -> None:
     hostile.encrypted_pdf(tmp_path / "secret.pdf", user="secret")
     with pytest.raises(SourceError, match=r'secret\.pdf": it is encrypted') as refused:

@@ -105,12 +105,12 @@ def _begins_forwarded(lines: list[str], number: int) -> bool:
 
 def _is_attribution(lines: list[str], number: int) -> bool:
     """Return whether a paragraph only tells the author and date of the unmarked text below it."""
-    end = next((at for at in range(number, len(lines)) if not lines[at].strip()), len(lines))
-    below = next((line for line in lines[end:] if line.strip()), "")
-    is_short = end - number <= _ATTRIBUTION_MOST and number > 0
-    return is_short and bool(
-        below and not _QUOTE.match(below) and _DATED_AUTHOR.fullmatch(" ".join(lines[number:end]))
-    )
+    near = lines[number : number + _FIELDS_MOST]
+    end = next((at for at, line in enumerate(near) if not line.strip()), len(near))
+    below = next((line for line in near[end:] if line.strip()), "")
+    if number == 0 or end > _ATTRIBUTION_MOST or not below or _QUOTE.match(below):
+        return False
+    return _DATED_AUTHOR.fullmatch(" ".join(near[:end])) is not None
 
 
 def _count_fields(lines: list[str], start: int) -> int:

@@ -135,7 +135,9 @@ def test_a_slide_has_a_title_texts_in_reading_order_a_table_and_notes(read):
         + numbered
         + notes
     )
-    document = read("presentation", f"<draw:page>{page}</draw:page><draw:page/>")
+    meta = "<dc:title>Blue Curve</dc:title>"
+    document = read("presentation", f"<draw:page>{page}</draw:page><draw:page/>", meta=meta)
+    assert document.title == "Tides"
     (slide,) = document.parts
     assert (slide.locator, slide.label, slide.title) == ("slide=1", "slide 1", "Tides")
     texts = slide.text.split("\n\n")

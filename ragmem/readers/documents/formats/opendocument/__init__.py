@@ -47,7 +47,8 @@ def read(path: str, limits: Limits) -> ConvertedDocument:
             body = child(root, "body")
             if (slides := child(body, "presentation")) is not None:
                 parts, unread = read_slides(slides, story, limits, warnings)
-                heading = next((part.title for part in parts if part.title), "")
+                # The title in the properties is often that of the template: "Blue Curve".
+                shown = next((part.title for part in parts if part.title), "")
             elif (text := child(body, "text")) is not None:
                 found = list(blocks(text, story))
                 shown = next((marks.flatten(each.text) for each in found if each.kind == "title"), "")

@@ -194,6 +194,21 @@ def test_what_a_click_shows_belongs_to_the_page():
     )
 
 
+@pytest.mark.parametrize(
+    "wrapped",
+    [
+        "<style>.a { font-size: 0 }</style><div class=a><p style='font-size:14px'>The lock opens.</p></div>",
+        "<div style='font-size:0px'><p style='font-size:14px'>The lock opens.</p></div>",
+        "<table><tr><td>The lock</td></tr><tr><td>opens.</td></tr></table>",
+        "<table><table><tr><td>The lock opens.</td></tr></table></table>",
+        "<html><body> </body></html>\n<!DOCTYPE html><html><body>The lock opens.</body></html>",
+    ],
+    ids=["size of a class", "size", "one column", "table in a table", "page before the page"],
+)
+def test_the_wrappers_of_mails_hide_nothing(wrapped):
+    assert text(wrapped).replace("\n\n", " ") == "The lock opens."
+
+
 def test_an_article_about_cookies_is_read():
     page = (
         '<div class="cookie-notice"><h1>Cookie notices</h1>' + "<p>They are everywhere.</p>" * 40 + "</div>"

@@ -19,6 +19,7 @@ _BLOCKS = frozenset(
     "table figure figcaption hr address details summary form fieldset legend center body hgroup "
     "search head tbody thead tr td th caption picture".split()
 )
+_OF_TABLES = frozenset("tr thead tbody tfoot caption".split())
 _SKIPPED = frozenset("style template iframe object embed canvas title hr svg".split())
 _LANGUAGE = re.compile(r"(?:language|lang|highlight-source|highlight)-(.+)")
 _LANGUAGE_FOLLOWS = frozenset({"brush:", "sourcecode"})
@@ -190,6 +191,13 @@ def _figure(node: Any, page: Page, depth: int) -> Written:
 
 def table(node: Any, page: Page, depth: int = 0, *, caption: str = "") -> Written:
     """Return a table; a layout table gives the content of its cells in order."""
+    # Browsers show what is outside of all rows, as in mails, before the table.
+    outside = [each for each in node if local(each) in _BLOCKS and local(each) not in _OF_TABLES]
+    if outside:
+        before = [block for each in outside for block in _block(each, local(each), page, depth + 1)]
+        for each in outside:
+            node.remove(each)
+        return before + table(node, page, depth, caption=caption)
     rows = _rows(node)
     cells = [[each for each in row if local(each) in {"td", "th"}] for row in rows]
     if _is_layout(node, most=max(map(len, cells), default=0)):

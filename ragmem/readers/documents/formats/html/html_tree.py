@@ -35,6 +35,8 @@ _FURNITURE = re.compile(
 )
 # HTML does not allow declarations in a document type; the parser would read them as text.
 _DECLARATIONS = re.compile(r"(<!DOCTYPE[^\[>]{0,500})\[.{0,20000}?\]\s*>", re.IGNORECASE | re.DOTALL)
+# Mail servers put a page of their own in front of one; the parser ends with the first.
+_SEVERAL = re.compile(r"</body>\s*</html>\s*(?:<!DOCTYPE[^<>]{0,500}>\s*)?(?=<html)", re.IGNORECASE)
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _SIMPLE = re.compile(r"[a-z0-9]*([.#][A-Za-z_][\w-]*)")
 _NAMES = re.compile(r"[.#][A-Za-z_][\w-]*")
@@ -53,7 +55,8 @@ def parse_page(text: str) -> Any:
     parser = etree.HTMLParser(
         encoding="utf-8", no_network=True, remove_comments=True, remove_pis=True, huge_tree=True
     )
-    data = _DECLARATIONS.sub(r"\1>", text.replace("\x00", ""), count=1).encode("utf-8", "replace")
+    whole = _SEVERAL.sub("", text.replace("\x00", ""))
+    data = _DECLARATIONS.sub(r"\1>", whole, count=1).encode("utf-8", "replace")
     try:
         return etree.fromstring(data, parser) if data.strip() else None
     except etree.LxmlError:
@@ -154,10 +157,15 @@ def _is_hidden(node: Any, names: set[str]) -> bool:
         return True
     if found := _HIDING.search(node.get("style") or ""):
         # Mails close the gaps between columns with a size of zero, which the text within does not keep.
-        is_size = found[0].lower().startswith("font-size")
-        return not (is_size and any(_FONT_SIZE.search(each.get("style") or "") for each in node.iter("*")))
+        return not (
+            _is_size(found) and any(_FONT_SIZE.search(each.get("style") or "") for each in node.iter("*"))
+        )
     own = {f".{each}" for each in (node.get("class") or "").split()} | {f"#{node.get('id') or ''}"}
     return bool(own & names or tokens(node) & _FOR_READERS_ALOUD)
+
+
+def _is_size(found: re.Match[str]) -> bool:
+    return found[0].lower().startswith("font-size")
 
 
 def _is_only_math(node: Any) -> bool:
@@ -205,7 +213,7 @@ def _find_hidden_names(root: Any) -> set[str]:
         display = _DISPLAY.search(rules)
         for selector in selectors.split(","):
             simple = _SIMPLE.fullmatch(selector.strip())
-            if simple and _HIDING.search(rules):
+            if simple and (found := _HIDING.search(rules)) and not _is_size(found):
                 hidden.add(simple[1])
             elif display and display[1].lower() != "none":
                 shown.update(_NAMES.findall(selector))

@@ -324,7 +324,7 @@ def test_each_mail_of_a_mailbox_has_its_own_date_and_stays_itself_when_another_g
     ("name", "content", "hint"),
     [
         ("old.doc", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600), "save a copy as .docx"),
-        ("old.rtf", b"{\\rtf1 The lamp.}", "save a copy as .docx"),
+        ("old.xls", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600), "save a copy as .xlsx"),
         ("mail.msg", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600), "save a copy as .eml"),
         ("deck.pages", b"PK\x05\x06" + bytes(18), "save a copy as .docx"),
     ],

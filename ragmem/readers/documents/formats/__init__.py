@@ -16,6 +16,7 @@ _MAGIC: tuple[tuple[bytes, str], ...] = (
     (b"GIF89a", "image"),
     (b"II*\x00", "image"),
     (b"MM\x00*", "image"),
+    (b"{\\rtf", "rtf"),
 )
 _HTML = (b"<!doctype html", b"<html")
 _WIDE = (b"\xff\xfe", b"\xfe\xff")  # UTF-16, which spreadsheets write as "Unicode text"

@@ -76,8 +76,8 @@ def test_braces_without_end_are_refused(read):
 
 PIECES = st.sampled_from(
     r"{ } \par \cell \row \intbl \pard \u228 \u-1 \uc0 \uc9 \'e4 \' \'zz \bin9 \bin-1 \f1 \f9 \s1 "
-    r"\fcharset128 \outlinelevel3 {\footnote {\info {\title {\*\x {\fonttbl {\pict {\stylesheet \ansicpg99999 \ansicpg0 "
-    r"\creatim \yr99999999 \mo-3 \v \v0 \plain \* \\ \~ {\creatim ä".split(" ")
+    r"\fcharset128 \outlinelevel3 {\footnote {\info {\title {\*\x {\fonttbl {\pict {\stylesheet "
+    r"\ansicpg99999 \ansicpg0 \creatim \yr99999999 \mo-3 \v \v0 \plain \* \\ \~ {\creatim ä".split(" ")
 )
 
 

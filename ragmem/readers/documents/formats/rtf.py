@@ -59,6 +59,7 @@ class _Reader:
     styles: dict[int, int] = field(default_factory=dict)
     line: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    noted: int = 0
     cells: list[Cell] = field(default_factory=list)
     rows: list[list[Cell]] = field(default_factory=list)
     below: list[str] = field(default_factory=list)
@@ -213,11 +214,11 @@ class _Reader:
             )
 
     def _take(self) -> tuple[str, list[str]]:
+        """Return the text so far and its notes."""
         text, self.line = "".join(self.line), []
-        below = [
-            f"[^{n}]: {marks.flatten(note)}" for n, note in enumerate(self.notes, 1) if f"[^{n}]" in text
-        ]
-        return text, below
+        first, self.noted = self.noted, len(self.notes)
+        notes = enumerate(self.notes[first:], first + 1)
+        return text, [f"[^{number}]: {marks.flatten(note)}" for number, note in notes]
 
     def _end_cell(self) -> None:
         text, below = self._take()

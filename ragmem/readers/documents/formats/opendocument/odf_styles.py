@@ -22,6 +22,7 @@ class Styles:
     root: Any
     _styles: dict[tuple[str, str], Any] = field(default_factory=dict)
     _lists: dict[str, dict[int, Any]] = field(default_factory=dict)
+    _settings: dict[tuple[str, str, str], str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, root: Any, content: Any) -> "Styles":
@@ -53,11 +54,11 @@ class Styles:
 
     def setting(self, family: str, name: str, key: str) -> str:
         """Return a property of the text in a style, such as its font; empty if it is not set."""
-        for style in self.chain(family, name):
-            for properties in every(style, "text-properties"):
-                if found := value(properties, key):
-                    return found
-        return ""
+        asked = family, name, key
+        if asked not in self._settings:
+            held = (each for style in self.chain(family, name) for each in every(style, "text-properties"))
+            self._settings[asked] = next(filter(None, (value(each, key) for each in held)), "")
+        return self._settings[asked]
 
     def is_monospaced(self, family: str, name: str) -> bool | None:
         """Return whether a style has a monospaced font; None if it sets no font."""

@@ -200,8 +200,8 @@ def test_a_quotation_that_the_mailbox_does_not_hold_is_kept(read):
 
 
 def test_the_newest_mails_are_read_if_there_are_too_many(read):
-    document = read(_mailbox(FIRST, ANSWER), "tides.mbox", Limits(pages=1))
-    assert [part.label for part in document.parts] == ["mail 2"]
+    document = read(_mailbox(ANSWER, FIRST), "tides.mbox", Limits(pages=1))
+    assert [part.label for part in document.parts] == ["mail 1"]
     assert document.unread == ("mail=1@tides.example",)
     assert document.warnings == ("the oldest of its mails (1) are left out: raise max_pages in [documents]",)
 

@@ -23,6 +23,7 @@ _POSTMARK = re.compile(
 """The line before each mail of a mailbox: a sender or a date, and a header below. Sentences begin alike."""
 
 _QUOTED_POSTMARK = re.compile(rb"^>(>*From )", re.MULTILINE)
+_HEAD_END = re.compile(rb"\r?\n\r?\n")
 _HEADER = re.compile(rb"[!-9;-~]{1,80}:")
 _SHOWN = ("From", "To", "Cc")
 _LONGEST_ADDRESSES = 300
@@ -49,26 +50,29 @@ def read(path: str, limits: Limits) -> ConvertedDocument:
 
 
 def _read_mailbox(data: bytes, limits: Limits) -> ConvertedDocument:
-    """Return the newest mails of a mailbox, where the last ones are."""
+    """Return the mails of a mailbox in their order; the newest ones if there are too many."""
     starts = [found.start() for found in _POSTMARK.finditer(data)]
-    warnings = []
-    if len(starts) > limits.pages:
-        left = len(starts) - limits.pages
+    mails = [
+        data[data.find(b"\n", start) + 1 : end]
+        for start, end in zip(starts, [*starts[1:], len(data)], strict=True)
+    ]
+    heads = [message_from_bytes(_HEAD_END.split(mail, 1)[0]) for mail in mails]
+    newest = sorted(range(len(mails)), key=lambda number: (_time(heads[number]), number))[-limits.pages :]
+    kept, warnings = set(newest), []
+    if left := len(mails) - len(kept):
         warnings.append(f"the oldest of its mails ({left:,}) are left out: raise max_pages in [documents]")
     known: set[str] = set()
     parts, unread = [], []
-    for number, (start, end) in enumerate(zip(starts, [*starts[1:], len(data)], strict=True), 1):
-        content = data[data.find(b"\n", start) + 1 : end]
-        mail = message_from_bytes(_QUOTED_POSTMARK.sub(rb"\1", content))
-        identity = header(mail, "Message-ID").strip("<>")[:_LONGEST_ID]
-        locator = f"mail={quote(identity, safe='@+=!$') or number}"
-        if len(starts) - number >= limits.pages:
+    for number, (head, content) in enumerate(zip(heads, mails, strict=True)):
+        identity = header(head, "Message-ID").strip("<>")[:_LONGEST_ID]
+        locator = f"mail={quote(identity, safe='@+=!$') or number + 1}"
+        if number not in kept:
             unread.append(locator)
             continue
-        text, lines = _mail(mail, limits, known)
+        text, lines = _mail(message_from_bytes(_QUOTED_POSTMARK.sub(rb"\1", content)), limits, known)
         known |= lines
-        parts.append(Part(text, locator, f"mail {number}", header(mail, "Subject"), (), _time(mail)))
-        if number % _MAILS_A_TURN == 0:
+        parts.append(Part(text, locator, f"mail {number + 1}", header(head, "Subject"), (), _time(head)))
+        if len(parts) % _MAILS_A_TURN == 0:
             report_page(limits.seconds)
     return ConvertedDocument(tuple(parts), warnings=tuple(warnings), unread=tuple(unread))
 

@@ -91,19 +91,15 @@ def _plain(part: Message) -> str:
 def _join_flowed(text: str, *, is_joined: bool) -> str:
     """Return text with its soft line ends joined (RFC 3676)."""
     lines: list[str] = []
-    is_soft = False
+    before = None
     for line in text.split("\n"):
-        quotes = line[: len(line) - len(line.lstrip(">"))]
-        words = line[len(quotes) :].removeprefix(" ")
-        if (
-            is_soft
-            and lines
-            and lines[-1].startswith(quotes)
-            and (quotes or not lines[-1].startswith(">"))
-            and line != "-- "
-        ):
+        words = line.lstrip(">")
+        quotes = line[: len(line) - len(words)]
+        words = words.removeprefix(" ")
+        if quotes == before and words != "-- ":
             lines[-1] = (lines[-1][:-1] if is_joined else lines[-1]) + words
         else:
             lines.append(f"{quotes} {words}" if quotes else words)
-        is_soft = line.endswith(" ") and line != "-- "
+        # The quotation marks of a line that continues in the next one.
+        before = quotes if line.endswith(" ") and words != "-- " else None
     return "\n".join(lines)

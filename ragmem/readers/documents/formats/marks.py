@@ -2,6 +2,9 @@
 
 import re
 
+MONOSPACED = re.compile(r"courier|consol|mono|menlo|monaco|fixed|typewriter", re.IGNORECASE)
+"""A part of the name of a font for code."""
+
 _URL_LONGEST = 300
 _STARTS = re.compile(r"^(\s{0,3})(#{1,6}(?=\s)|```|~~~|\[\^[^\]\n]{0,99}\]:)", re.MULTILINE)
 _SPACES = re.compile(r"[^\S\n]+")

@@ -1,6 +1,5 @@
 """PowerPoint slides (.pptx, .pptm) as Markdown: one part per slide, with notes, tables and charts."""
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,7 +20,6 @@ from ragmem.readers.documents.formats.pictures import Pictures
 from ragmem.readers.documents.formats.spans import Cell
 from ragmem.readers.documents.model import ConvertedDocument, Limits, Part, RefusedError
 
-_MONOSPACED = re.compile(r"courier|consol|mono|menlo|monaco|fixed", re.IGNORECASE)
 _FROM_LAYOUT = frozenset({"slidenum"})
 _MOST_LEVELS = 8
 _MOST_SPAN = 500
@@ -370,7 +368,7 @@ def _is_code(paragraph: Any) -> bool:
     runs = [each for each in paragraph if local(each) == "r"]
     fonts = [within(each, "rPr", "latin") for each in runs]
     return bool(runs) and all(
-        font is not None and _MONOSPACED.search(value(font, "typeface")) for font in fonts
+        font is not None and marks.MONOSPACED.search(value(font, "typeface")) for font in fonts
     )
 
 

@@ -4,10 +4,10 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
+from ragmem.readers.documents.formats import marks
 from ragmem.readers.documents.formats.package import every, local, value, whole
 from ragmem.readers.documents.formats.word.word_styles import numeral
 
-_MONOSPACED = re.compile(r"courier|consol|mono|menlo|monaco|fixed", re.IGNORECASE)
 _HEADING = re.compile(r"heading ([1-9])")
 _SPACE = re.compile(r"_20_")
 _LONGEST_CHAIN = 20
@@ -63,7 +63,7 @@ class Styles:
     def is_monospaced(self, family: str, name: str) -> bool | None:
         """Return whether a style has a monospaced font; None if it sets no font."""
         font = self.setting(family, name, "font-name") or self.setting(family, name, "font-family")
-        return bool(_MONOSPACED.search(font)) if font else None
+        return bool(marks.MONOSPACED.search(font)) if font else None
 
     def outline(self, name: str) -> int:
         """Return the level of a heading's style; 0 for the style of a paragraph."""

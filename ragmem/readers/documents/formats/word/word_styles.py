@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from ragmem.readers.documents.formats import marks
 from ragmem.readers.documents.formats.package import child, every, local, value, whole, within
 
 BODY = 9
@@ -13,7 +14,6 @@ BODY = 9
 _LONGEST_CHAIN = 20
 _OFF = {"0", "false", "off", "none"}
 _CODE_NAME = re.compile(r"\b(?:code|listing|preformatted|source)\b|^macro text$", re.IGNORECASE)
-_MONOSPACED = re.compile(r"courier|consol|mono|menlo|monaco|fixed|typewriter", re.IGNORECASE)
 _ROMAN = dict(
     zip(
         (1000, 900, 500, 400, 100, 90, 50, 40, 10, 9, 5, 4, 1),
@@ -97,7 +97,7 @@ class Styles:
 
 def is_monospaced(fonts: Any) -> bool:
     """Return whether `w:rFonts` names a monospaced font."""
-    return bool(_MONOSPACED.search(value(fonts, "ascii")))
+    return bool(marks.MONOSPACED.search(value(fonts, "ascii")))
 
 
 def setting(properties: Any, name: str, default: str = "") -> str:

@@ -217,6 +217,10 @@ def test_a_date_is_taken_from_the_last_server_if_the_sender_wrote_none(read):
     assert read(f"{head}Words").event_time == "2024-03-12T09:15:00Z"
 
 
+def test_a_byte_order_mark_is_no_part_of_a_mail(read):
+    assert read(b"\xef\xbb\xbfSubject: Tide\n\nWords").title == "Tide"
+
+
 @pytest.mark.parametrize("content", ["just a text, no mail", "Words\n\nmore: words", "12\n"])
 def test_a_text_that_does_not_begin_like_a_mail_is_refused(read, content):
     with pytest.raises(RefusedError, match="does not begin like a mail"):

@@ -1,5 +1,6 @@
 """Mails: a file of one (.eml, .emlx) as one part, a mailbox (.mbox) with one part and date per mail."""
 
+import codecs
 import re
 from collections.abc import Collection, Iterator
 from email import message_from_bytes
@@ -41,9 +42,10 @@ def read(path: str, limits: Limits) -> ConvertedDocument:
         # The first line is the length of the mail; a property list follows it.
         length, _, rest = data.partition(b"\n")
         data = rest[: int(length)] if length.strip().isdigit() else data
-    if not _HEADER.match(data.lstrip()):
+    data = data.removeprefix(codecs.BOM_UTF8).lstrip()
+    if not _HEADER.match(data):
         raise RefusedError("it does not begin like a mail")
-    mail = message_from_bytes(data.lstrip())
+    mail = message_from_bytes(data)
     text, _ = _mail(mail, limits, ())
     metadata = {"author": header(mail, "From"), "to": header(mail, "To")[:_LONGEST_ADDRESSES]}
     return ConvertedDocument((Part(text),), header(mail, "Subject"), _time(mail), metadata)

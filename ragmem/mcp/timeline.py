@@ -270,7 +270,11 @@ def session_briefing(call: Call) -> Result:
         everywhere=projects is None,
         tokens=call.arguments.get("budget"),
     )
-    text = block.text.replace(MORE, "get reads one in full; search finds more") or frame_lines(
-        [f"Nothing is known yet about {call.projects_label(projects)}."]
-    )
+    if block.left_out:
+        reason = f"{block.why_empty}: give a larger one"
+    else:
+        reason = (
+            f"Nothing for a briefing in {call.projects_label(projects)}: search finds what else is stored"
+        )
+    text = block.text.replace(MORE, "get reads one in full; search finds more") or frame_lines([reason])
     return Result(text, {"ids": [one.short_id for one in block.memories]})

@@ -113,6 +113,13 @@ def test_a_briefing_is_what_a_session_should_know_within_its_budget(coded):
     assert NOTE in prompt(coded, "session_briefing", {"task": "parse the tides", "budget": ""}).text
 
 
+def test_a_briefing_that_has_no_room_says_so_and_not_that_nothing_is_known(coded):
+    found = prompt(coded, "session_briefing", {"task": "parse the tides", "budget": "100"})
+    assert not found.data["ids"]
+    assert "none of the 1 memories found has room in this budget" in found.text
+    assert "Nothing is known" not in found.text
+
+
 def test_a_briefing_of_an_empty_memory_says_so(memory):
     assert "Memory is empty" in prompt(memory, "session_briefing", {}).text
     assert "Memory is empty" in read_resource(memory, "ragmem://briefing").text

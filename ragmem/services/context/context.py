@@ -65,6 +65,11 @@ class SizeLimit:
             chars = MAX_CHARS
         return cls(math.inf if tokens is None else tokens, math.inf if chars is None else chars)
 
+    @property
+    def size(self) -> float:
+        """The tokens that have room by both limits."""
+        return min(self.tokens, self.chars / CHARACTERS_PER_TOKEN)
+
     def holds(self, tokens: float, chars: float) -> bool:
         """Return whether a text of this size has room."""
         return tokens <= self.tokens and chars <= self.chars
@@ -182,6 +187,7 @@ def _context(answer: Answer, room: SizeLimit, *, home: str, redactor: Redactor) 
             note=_note(match),
             redactor=redactor,
             elsewhere=elsewhere_line(match, redactor=redactor),
+            room=room.size,
         )
         for match in answer.matches
     )
@@ -268,10 +274,9 @@ def fill(excerpts: Sequence[Excerpt], room: SizeLimit) -> Selection:
     whole, and the first ones grow. Further excerpts have the room that is left.
     """
     shown = Selection(room)
-    size = min(room.tokens, room.chars / CHARACTERS_PER_TOKEN)
-    leading = excerpts[: _count_fitting(excerpts[:LEADING], size)]
+    leading = excerpts[: _count_fitting(excerpts[:LEADING], room.size)]
     for excerpt in leading:
-        _put_core(shown, excerpt, lead=size / (2 * len(leading)))
+        _put_core(shown, excerpt, lead=room.size / (2 * len(leading)))
     for excerpt in leading:
         if excerpt.memory.id not in shown.parts:
             _put_core(shown, excerpt)

@@ -1,5 +1,6 @@
 """The excerpt of one memory: whole sentences, without secrets, under a line with their source."""
 
+import math
 import re
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
@@ -18,6 +19,9 @@ ALIKE = 0.7
 
 MAX_TITLE = 120
 """Maximum characters of a title with its headings in the line above a text."""
+
+PLACE_SHARE = 0.1
+"""Maximum share of a block for the place of one memory: a small block has room for the text alone."""
 
 MOST_ANSWERS = 3
 """Maximum sentences outside of the best chunk that are shown because they answer the question."""
@@ -41,7 +45,7 @@ class Excerpt:
 
     Of a memory without room for a whole chunk the sentences that answer the `question` are shown first.
     The line above has a `note` if the memory is no longer valid, and `elsewhere` if other projects have the
-    same text.
+    same text. `room` is the tokens of the whole block.
     """
 
     def __init__(
@@ -54,6 +58,7 @@ class Excerpt:
         home: str = "",
         note: str = "",
         elsewhere: str = "",
+        room: float = math.inf,
     ) -> None:
         self.memory = memory
         self.text = memory.indexed_text
@@ -63,6 +68,7 @@ class Excerpt:
         self._redactor = redactor
         self.note = note
         self._elsewhere = elsewhere
+        self._room = room
         self._costs: dict[Chosen, tuple[int, int]] = {}
         self._heads: dict[bool, str] = {}
 
@@ -239,9 +245,12 @@ class Excerpt:
         if len(title) > MAX_TITLE:
             title = title[: MAX_TITLE - 1].rstrip() + "…"
         said = f"[{memory.short_id}] {memory.event_time:%Y-%m-%d} {memory.provenance}"
+        place = self._place()
+        if estimate_tokens(place) > PLACE_SHARE * self._room:
+            place = ""
         extent = "summary" if memory.summary else "in part" if in_part else ""
         return self._redactor.redact(
-            " | ".join(filter(None, (said, self.note, title, self._place(), self._elsewhere, extent)))
+            " | ".join(filter(None, (said, self.note, title, place, self._elsewhere, extent)))
         )[0]
 
     def _place(self) -> str:

@@ -112,15 +112,16 @@ def session_context(
     space in their order. If there is room, a topic card lists what is connected with the best answer. The
     same memory and task give the same block; it is empty without any memory.
     """
-    chosen, ranked = _for_task(catalog, ask, task.strip(), projects, home)
+    room = SizeLimit.of(tokens, max_chars)
+    chosen, ranked = _for_task(
+        catalog, ask, _ShownMemories(task.strip(), home, catalog.redactor, room.size), projects
+    )
     parts = [(part, excerpts[: part.most]) for part, excerpts in chosen if excerpts]
     found = sum(len(excerpts) for _, excerpts in parts)
     if not found:
         return Context()
     topic = _topic(catalog, parts[0][1][0].memory)
-    return build_within(
-        SizeLimit.of(tokens, max_chars), lambda limits: _context(parts, ranked[:BEST], topic, found, limits)
-    )
+    return build_within(room, lambda limits: _context(parts, ranked[:BEST], topic, found, limits))
 
 
 def _context(
@@ -187,12 +188,11 @@ def _topic_card(centre: Memory, lines: Iterable[str], limits: SizeLimit) -> str:
 def _for_task(
     catalog: Catalog,
     ask: Callable[[Question], Answer],
-    task: str,
+    taken: "_ShownMemories",
     projects: Sequence[str] | None,
-    home: str,
 ) -> tuple[list[tuple[Section, list[Excerpt]]], list[str]]:
     """Return the sections with their memories, each in one section only, and the ids of the answers."""
-    wanted = None if projects is None else tuple(projects)
+    task, wanted = taken.task, None if projects is None else tuple(projects)
     matches = _relevant(ask, Question(task, projects=wanted, limit=CANDIDATES, discarded="never"))
     known = {match.memory.id for match in matches}
     # A section with few of the best answers gets a query of its own.
@@ -206,7 +206,6 @@ def _for_task(
     typed = _records_first(catalog, ask, task, wanted, best=matches[0].score if matches else 0.0)
     more_typed = [match for found in typed.values() for match in found if match.memory.id not in known]
     matches += sorted(more_typed, key=lambda match: -match.score)
-    taken = _ShownMemories(task, home, catalog.redactor)
     lessons = [match for match in matches if not _is_episode(match.memory)]
     chosen = {
         part.title: taken.take(
@@ -294,9 +293,10 @@ _EPISODES = MemoryFilter(sources=_SESSION_SOURCES)
 class _ShownMemories:
     """Tracks the shown memories, so that no section repeats another."""
 
-    def __init__(self, task: str, home: str, redactor: Redactor) -> None:
-        self._task = task
+    def __init__(self, task: str, home: str, redactor: Redactor, room: float) -> None:
+        self.task = task
         self._home = home
+        self._room = room
         self._redactor = redactor
         self._excerpts: list[Excerpt] = []
 
@@ -308,7 +308,14 @@ class _ShownMemories:
                 break
             memory = item.memory if isinstance(item, Match) else item
             chunks = (item.chunk, *item.also) if isinstance(item, Match) else ()
-            excerpt = Excerpt(memory, chunks, question=self._task, home=self._home, redactor=self._redactor)
+            excerpt = Excerpt(
+                memory,
+                chunks,
+                question=self.task,
+                home=self._home,
+                redactor=self._redactor,
+                room=self._room,
+            )
             if excerpt.has_content and not any(
                 other.memory.id == excerpt.memory.id or excerpt.repeats(other) for other in self._excerpts
             ):

@@ -209,6 +209,18 @@ def test_a_budget_in_which_nothing_fits_leaves_nothing_but_a_reason():
     assert "1" in block.why_empty
 
 
+def test_a_small_block_has_room_for_the_text_rather_than_its_long_place():
+    place = (
+        "/home/sam/.claude/projects/-home-sam-repos-tideline-harbour/memory/feedback_pool_and_cursors_2026.md"
+    )
+    found = answer_of(match_of(memory_of(1, f"{POOL} {LONG}", uri=place, title="Pool"), POOL))
+    small = context(found, tokens=150, home="/home/sam", redactor=DEFAULT)
+    assert "A cursor leaked in the importer." in small.text
+    assert "feedback_pool" not in small.text
+    large = context(found, tokens=600, home="/home/sam", redactor=DEFAULT)
+    assert "~/.claude/projects/-home-sam-repos-tideline-harbour/memory/feedback_pool" in large.text
+
+
 def test_a_secret_is_never_shown_even_where_the_excerpt_ends_within_it():
     key = "ghp_" + "aB3dE5gH7jK9" * 3
     private = "<private>The code of the safe is under the mat. " + LONG[:600] + "</private>"

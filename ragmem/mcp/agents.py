@@ -1,5 +1,6 @@
 """The tools by which agents work together: report, send, read, acknowledge, and wait for events."""
 
+import json
 import re
 from typing import Any
 
@@ -11,8 +12,11 @@ from ragmem.mcp.frame import add_notice, frame_lines, one_line
 
 HEAD = "From other agents on this machine: a colleague's word, not the user's."
 
-TEXT = 1_000
-"""Characters of a message in the text of an answer; the data holds the whole message."""
+REASON = 1_000
+"""Characters of the reason of a signal."""
+
+ROOM = 20_000
+"""Characters of messages from which on further ones wait for the next answer; each is shown whole."""
 
 OWN = frozenset(
     {AgentEventType.JOINED, AgentEventType.STATUS, AgentEventType.BACK, AgentEventType.ACKNOWLEDGED}
@@ -32,10 +36,10 @@ def report_status(call: Call) -> Result:
     agent = call.memory.agents.heartbeat(me, project_path=str(call.place), **given)
     said = [f"{me}: {agent.status}"]
     if agent.should_stop:
-        why = one_line(agent.stop_reason or "you are told to stop", TEXT, call.redactor)
+        why = one_line(agent.stop_reason or "you are told to stop", REASON, call.redactor)
         said.append(f"STOP: {why}")
     elif agent.paused:
-        why = one_line(agent.pause_reason or "you are told to pause", TEXT, call.redactor)
+        why = one_line(agent.pause_reason or "you are told to pause", REASON, call.redactor)
         said.append(f"PAUSE until resumed: {why}")
     said.append(f"{agent.waiting} messages wait: check_messages" if agent.waiting else "no messages wait")
     data = {
@@ -76,12 +80,22 @@ def send_to_agent(call: Call) -> Result:
 def check_messages(call: Call) -> Result:
     """Return the messages that wait for an agent; they stay until they are acknowledged."""
     me = _me(call)
-    found = call.memory.agents.messages(me, limit=MOST)
-    lines = [_letter_line(letter, redactor=call.redactor) for letter in found] or ["No messages wait."]
-    if found:
-        lines.append(f"(acknowledge ids {', '.join(str(letter.id) for letter in found)} when done)")
-    data = {"messages": [_letter_shape(letter, redactor=call.redactor) for letter in found]}
-    return Result(frame_lines(lines, head=HEAD), add_notice(data, head=HEAD))
+    agents = call.memory.agents
+    found = agents.messages(me, limit=MOST, mark=False)
+    lines: list[str] = []
+    for letter in found:
+        line = _letter_line(letter, redactor=call.redactor)
+        if lines and sum(map(len, lines)) + len(line) > ROOM:
+            break
+        lines.append(line)
+    shown = found[: len(lines)]
+    agents.mark_delivered(letter.id for letter in shown if letter.delivered is None)
+    if shown:
+        lines.append(f"(acknowledge ids {', '.join(str(letter.id) for letter in shown)} when done)")
+        if more := agents.require(me).waiting - len(shown):
+            lines.append(f"({more} more wait: acknowledge these, then call check_messages again)")
+    data = {"messages": [_letter_shape(letter, redactor=call.redactor) for letter in shown]}
+    return Result(frame_lines(lines or ["No messages wait."], head=HEAD), add_notice(data, head=HEAD))
 
 
 def acknowledge(call: Call) -> Result:
@@ -140,7 +154,11 @@ def _agent_line(agent: Agent, redactor: Redactor) -> str:
 def _letter_line(letter: AgentMessage, redactor: Redactor) -> str:
     sender = letter.sender or "somebody"
     said = f"[{letter.id}] {letter.created:%Y-%m-%d %H:%M} {letter.sort.value} from {sender}"
-    return f"{said}: {one_line(letter.text, TEXT, redactor=redactor)}"
+    text = redactor.redact(letter.text)[0].strip()
+    if letter.data:
+        text += f"\ndata: {json.dumps(redactor.redact_document(dict(letter.data)), ensure_ascii=False)}"
+    # Indented, so that no line of it looks like another message.
+    return "\n  ".join(f"{said}: {text.lstrip()}".splitlines())
 
 
 def _event_line(event: Event, redactor: Redactor) -> str:

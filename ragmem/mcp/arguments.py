@@ -1,6 +1,7 @@
 """Check the arguments of a tool call and the fields of a request; errors name the next step."""
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,8 +35,8 @@ _WORDS = {
 def check_arguments(tool: "Tool", arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments of a call, without empty ones and with the defaults of missing ones.
 
-    Models pass numbers and lists as text, and "" or null for arguments that they leave out; these are
-    converted. Raises UsageError for an argument that is unknown, missing or of the wrong type.
+    Models pass numbers and lists as text or the reverse, and "" or null for arguments that they leave out;
+    these are converted. Raises UsageError for an argument that is unknown, missing or of the wrong type.
     """
     properties: dict[str, Schema] = tool.parameters["properties"]
     for name in arguments:
@@ -46,7 +47,7 @@ def check_arguments(tool: "Tool", arguments: Mapping[str, Any]) -> dict[str, Any
             )
     found: dict[str, Any] = {}
     for name, schema in properties.items():
-        value = _coerce(schema, arguments.get(name))
+        value = _coerce(name, schema, arguments.get(name))
         if value is not None:
             found[name] = _validate(name, schema, value)
         elif name in tool.parameters.get("required", ()):
@@ -56,23 +57,25 @@ def check_arguments(tool: "Tool", arguments: Mapping[str, Any]) -> dict[str, Any
     return found
 
 
-def _coerce(schema: "Schema", value: Any) -> Any:
+def _coerce(name: str, schema: "Schema", value: Any) -> Any:
     """Return a value, converted to the type of the schema where possible; None for an empty one."""
     kind = schema["type"]
-    if value is None:
-        return None
     if isinstance(value, str):
         value = clean(value)
         if not value.strip():
             return None
-        if kind in {"integer", "number", "boolean"} or (
-            kind in {"array", "object"} and value.lstrip()[:1] in "[{"
-        ):
+        if kind == "boolean":
+            value = _parse_json(value.lower())
+        elif kind in {"integer", "number"} or (kind in {"array", "object"} and value.lstrip()[:1] in "[{"):
             value = _parse_json(value)
-    if kind == "array" and not isinstance(value, list | tuple | dict):
-        return [
-            _parse_json(value) if schema["items"]["type"] == "integer" and isinstance(value, str) else value
-        ]
+    if kind == "array" and value is not None and not isinstance(value, dict):
+        if isinstance(value, str):
+            # Lists of ids are shown with commas.
+            value = re.split(r"[\s,]+", value.strip("[] ")) if name == "ids" else [value]
+        items = value if isinstance(value, list | tuple) else [value]
+        return [item for each in items if (item := _coerce(name, schema["items"], each)) is not None]
+    if kind == "string" and isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
     if kind == "integer" and isinstance(value, float) and value.is_integer():
         return int(value)
     return value
@@ -94,7 +97,8 @@ def _validate(name: str, schema: "Schema", value: Any) -> Any:
     if kind == "object":
         right = right and all(isinstance(item, str) for item in value.values())
     if not right:
-        raise UsageError(f"{name} is {_quote(value)}, not {_WORDS[kind]}", hint=_help(name, schema))
+        words = f"a list, each item {_WORDS[schema['items']['type']]}" if kind == "array" else _WORDS[kind]
+        raise UsageError(f"{name} is {_quote(value)}, not {words}", hint=_help(name, schema))
     if "enum" in schema and value not in schema["enum"]:
         if str(value).lower() in schema["enum"]:
             return str(value).lower()
@@ -103,8 +107,6 @@ def _validate(name: str, schema: "Schema", value: Any) -> Any:
     if (least is not None and not value >= least) or (most is not None and not value <= most):
         bounds = f"from {least} to {most}" if most is not None else f"{least} or more"
         raise UsageError(f"{name} is {value}", hint=f"give a number {bounds}")
-    if kind == "array":
-        return [clean(item) if isinstance(item, str) else item for item in value]
     if kind == "object":
         return {clean(key): clean(item) for key, item in value.items()}
     return value

@@ -47,7 +47,22 @@ def test_a_number_or_list_as_text_is_meant_as_such():
     assert check_arguments(GET, {"ids": "abcd"})["ids"] == ["abcd"]
     assert check_arguments(GET, {"ids": '["abcd", "efgh"]'})["ids"] == ["abcd", "efgh"]
     assert check_arguments(find_tool("acknowledge"), {"ids": "7"})["ids"] == [7]
+    assert check_arguments(find_tool("acknowledge"), {"ids": ["7", 8]})["ids"] == [7, 8]
+    assert check_arguments(SEARCH, {"query": "x", "all_tiers": "True"})["all_tiers"] is True
     assert check_arguments(SEARCH, {"query": "x", "kind": "Error"})["kind"] == "error"
+
+
+def test_ids_may_be_copied_as_they_are_shown():
+    assert check_arguments(find_tool("acknowledge"), {"ids": "1, 2"})["ids"] == [1, 2]
+    assert check_arguments(GET, {"ids": "abcd, efgh"})["ids"] == ["abcd", "efgh"]
+    assert check_arguments(GET, {"ids": "[abcd]"})["ids"] == ["abcd"]
+    knowledge = {"category": "pattern", "title": "x", "content": "y", "tags": "tide tables, berths"}
+    assert check_arguments(find_tool("store_knowledge"), knowledge)["tags"] == ["tide tables, berths"]
+
+
+def test_a_whole_number_for_a_text_is_its_digits():
+    assert check_arguments(find_tool("add_session_insight"), {"session": 7})["session"] == "7"
+    assert check_arguments(GET, {"ids": [2345]})["ids"] == ["2345"]
 
 
 @pytest.mark.parametrize(
@@ -56,11 +71,12 @@ def test_a_number_or_list_as_text_is_meant_as_such():
         (SEARCH, {}, 'search needs the argument "query"', "query: "),
         (SEARCH, {"query": " "}, 'search needs the argument "query"', "query: "),
         (SEARCH, {"query": "x", "q": 1}, 'search has no argument "q"', "it has: query, project"),
-        (SEARCH, {"query": 7}, 'query is "7", not a text', "query: "),
+        (SEARCH, {"query": ["x"]}, 'query is "["x"]", not a text', "query: "),
         (SEARCH, {"query": "x", "kind": "bug"}, 'there is no kind "bug"', "one of: preference"),
         (SEARCH, {"query": "x", "limit": 99}, "limit is 99", "give a number from 1 to 30"),
         (SEARCH, {"query": "x", "limit": True}, 'limit is "true", not a whole number', "limit: "),
-        (GET, {"ids": [1]}, 'ids is "[1]", not a list', "ids: "),
+        (GET, {"ids": {"a": 1}}, 'ids is "{"a": 1}", not a list, each item a text', "ids: "),
+        (GET, {"ids": [["abcd"]]}, 'ids is "[["abcd"]]", not a list, each item a text', "ids: "),
         (
             EPISODE,
             {"event_type": "error", "title": "x", "content": "y", "importance": 2},

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ragmem.api.home import now
 from ragmem.domain.model import USER
+from ragmem.errors import RagmemError
 from ragmem.readers.roots import marked_root
 
 if TYPE_CHECKING:
@@ -15,6 +16,20 @@ if TYPE_CHECKING:
 
 EVERYWHERE = frozenset({"*", "all"})
 """Values of `project` that mean all projects."""
+
+
+_HINTS = {
+    "`ragmem query --ids TEXT` prints ids": "search lists ids",
+    "ids look like 3q7hn2zk5x4m; `ragmem query --ids` prints them": "search lists ids",
+    "`ragmem agents` lists all": "list_agents lists all",
+    "it does so by a heartbeat; `ragmem agents` lists all": "report_status checks in; list_agents lists all",
+}
+"""Hints for the command line, and the tools that do the same."""
+
+
+def hint_of(error: RagmemError) -> str:
+    """Return the hint of an error, in which a tool is the next step where there is one."""
+    return _HINTS.get(error.hint, error.hint)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from ragmem.mcp.agents import (
     wait_for_events,
 )
 from ragmem.mcp.arguments import check_arguments, clean, folder_field, text_field
-from ragmem.mcp.call import Call, Result
+from ragmem.mcp.call import Call, Result, hint_of
 from ragmem.mcp.definitions import TOOLS, find_tool
 from ragmem.mcp.frame import shorten
 from ragmem.mcp.get import get
@@ -86,7 +86,7 @@ def call(
 
 def error_result(error: RagmemError) -> Result:
     """Return an error as a result; nothing that it quotes can close a frame of the assistant."""
-    detail, hint = (escape_tags(shorten(clean(one), MAX_ERROR_CHARS)) for one in (str(error), error.hint))
+    detail, hint = (escape_tags(shorten(clean(one), MAX_ERROR_CHARS)) for one in (str(error), hint_of(error)))
     text = f"error: {detail}" + (f"\nhint: {hint}" if hint else "")
     return Result(text, {"detail": detail, "hint": hint}, is_error=True)
 

@@ -183,6 +183,25 @@ def test_a_long_memory_is_read_in_parts_that_make_up_the_whole(memory, call):
     assert "".join(parts) == text
 
 
+@pytest.mark.parametrize("budget", [120, 300, 1000])
+def test_whatever_is_read_keeps_to_its_budget(memory, call, budget):
+    texts = [
+        "潮汐表存储在数据库中因为船上没有网络" * 300,
+        "f(x[i], y[j]); " * 900,
+        "The gauge is at berth 4. " * 400,
+    ]
+    place = "/home/sam/.claude/projects/-home-sam-repos-tideline-harbour/memory/feedback_of_the_{}_gauge.md"
+    memory.ingest([draft(place.format(n), text) for n, text in enumerate(texts)], rule="off")
+    ids = [each.id for each in memory.catalog.memories.each()]
+    for wanted in (*([one] for one in ids), ids):
+        found = call("get", ids=wanted, budget=budget)
+        assert estimate_tokens(found.text) <= budget
+        shown = [one["full_id"] for one in found.data["memories"]]
+        assert shown
+        assert all(one[:12] in found.text for one in wanted)
+        assert ("no room in this budget" in found.text) == (len(shown) < len(wanted))
+
+
 def test_a_part_does_not_end_with_a_heading(memory, call):
     text = "".join(f"## Berth {n}\n\nThe ship at berth {n} left with the tide.\n\n" for n in range(60))
     memory.ingest([draft("berths", text)], rule="off")
@@ -346,3 +365,13 @@ def test_agents_at_work_are_told_to_an_agent_that_asks_for_them(filled, call, me
     assert len(re.findall(r"agent builder-\d+: working: the long quay", found.text)) == 12
     assert "3 more such lines left out" in found.text
     assert found.data["route"]["name"] == "operational"
+
+
+def test_the_hint_of_an_error_names_a_tool_rather_than_a_command(filled, refused):
+    assert refused("timeline", around="zzzzzz").endswith("hint: search lists ids")
+    assert refused("get", ids=["../x"]).endswith("hint: search lists ids")
+    for name, arguments in (
+        ("check_messages", {"agent_id": "eve"}),
+        ("send_to_agent", {"to": "eve", "message": "x"}),
+    ):
+        assert refused(name, **arguments).endswith("hint: report_status checks in; list_agents lists all")

@@ -20,6 +20,16 @@ from ragmem.errors import (
     UsageError,
 )
 
+_DESCRIBED = "GET /openapi.json describes each request"
+_NOT_JSON = "send the body as UTF-8 JSON, with the header `Content-Type: application/json`"
+
+_HINTS = {
+    "Not Found": _DESCRIBED,
+    "Method Not Allowed": _DESCRIBED,
+    "There was an error parsing the body": _NOT_JSON,
+}
+"""Hints for the framework's own refusals."""
+
 RETRY_AFTER = "2"
 """Seconds until a retry of a busy store or a full inbox: several times the longest write."""
 
@@ -63,12 +73,13 @@ async def _answer_validation_error(_: Request, error: Exception) -> JSONResponse
         {"loc": list(problem["loc"]), "msg": problem["msg"], "type": problem["type"]}
         for problem in error.errors()
     ]
-    return _answer(422, problems, "GET /openapi.json describes each request")
+    # FastAPI keeps the bytes of a body that it did not parse, as of `curl -d` without a content type.
+    return _answer(422, problems, _NOT_JSON if isinstance(error.body, bytes) else _DESCRIBED)
 
 
 async def _answer_http_exception(_: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
-    return _answer(error.status_code, error.detail, "", error.headers)
+    return _answer(error.status_code, error.detail, _HINTS.get(error.detail, ""), error.headers)
 
 
 async def _answer_bug(_: Request, __: Exception) -> JSONResponse:

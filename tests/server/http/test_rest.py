@@ -670,3 +670,26 @@ def test_what_is_superseded_is_hidden_unless_history_is_asked_for(client, filled
     )
     assert (newer["memory_id"], newer["perhaps_outdated"]) == (ids[1], None)
     assert (older["superseded_by"], older["perhaps_outdated"]["full_id"]) == (None, ids[1])
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "options", "status", "hint"),
+    [
+        ("POST", "/v1/memory/query", {"content": b'{"query": "x"}'}, 422, "Content-Type: application/json"),
+        ("POST", "/v1/memory/query", {"data": {"query": "x"}}, 422, "Content-Type: application/json"),
+        ("POST", "/v1/memory/query", {"json": {"query": 1}}, 422, "GET /openapi.json"),
+        (
+            "POST",
+            "/query",
+            {"content": b"\xff", "headers": {"Content-Type": "application/json"}},
+            400,
+            "UTF-8 JSON",
+        ),
+        ("GET", "/v1/memory/memory", {}, 404, "GET /openapi.json"),
+        ("PUT", "/v1/memory/query", {}, 405, "GET /openapi.json"),
+    ],
+)
+def test_a_request_that_nothing_understands_is_told_what_to_send(reader, method, path, options, status, hint):
+    refused = reader.send(method, path, **options)
+    assert refused.status_code == status
+    assert hint in refused.json()["hint"]

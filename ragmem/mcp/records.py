@@ -6,13 +6,13 @@ from ragmem.domain.model import Category
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.mcp.call import Call, Result
 from ragmem.mcp.frame import add_notice, frame_lines, one_line
-from ragmem.services.records.knowledge import episode_shape, knowledge_shape, recent_episodes
+from ragmem.services.records.knowledge import content_of, episode_shape, knowledge_shape, recent_episodes
 from ragmem.services.records.knowledge import search_episodes as episodes_for
 from ragmem.services.records.knowledge import search_knowledge as knowledge_for
 from ragmem.services.records.records import RecordMatch
 
 CONTENT = 600
-"""Characters of a record's content in the text of an answer; the data has more."""
+"""Characters of an episode's content in the text of an answer; the data has more."""
 
 
 def search_knowledge(call: Call) -> Result:
@@ -26,7 +26,8 @@ def search_knowledge(call: Call) -> Result:
     call.count_recalls(item.id for item in found)
     nothing = f"No {category or 'knowledge'} found in {call.projects_label(projects)}."
     results = [knowledge_shape(item, redactor=call.redactor) for item in found]
-    return _list_records(found, nothing, {"results": results}, redactor=call.redactor)
+    texts = [shape["content"].replace("\n", "\n  ") for shape in results]
+    return _list_records(found, texts, nothing, {"results": results}, redactor=call.redactor)
 
 
 def search_episodes(call: Call) -> Result:
@@ -44,7 +45,8 @@ def search_episodes(call: Call) -> Result:
             | {"relevance_score": round(item.score, 4)}
         )
     nothing = f"No episode found in {call.projects_label(projects)}."
-    return _list_records(found, nothing, {"results": results}, redactor=call.redactor)
+    texts = [_content(item, redactor=call.redactor) for item in found]
+    return _list_records(found, texts, nothing, {"results": results}, redactor=call.redactor)
 
 
 def get_recent_episodes(call: Call) -> Result:
@@ -61,14 +63,19 @@ def get_recent_episodes(call: Call) -> Result:
     names = ("id", "event_type", "title", "content", "created_at")
     nothing = f'No episode of the session "{session[:60]}".' if session else "No episodes yet."
     data = {"episodes": [{name: shape[name] for name in names} for shape in shapes]}
-    return _list_records(found, nothing, data, redactor=call.redactor)
+    texts = [_content(item, redactor=call.redactor) for item in found]
+    return _list_records(found, texts, nothing, data, redactor=call.redactor)
 
 
 def _list_records(
-    found: Sequence[RecordMatch], nothing: str, data: Mapping[str, object], redactor: Redactor
+    found: Sequence[RecordMatch],
+    texts: Sequence[str],
+    nothing: str,
+    data: Mapping[str, object],
+    redactor: Redactor,
 ) -> Result:
     lines = []
-    for item in found:
+    for item, text in zip(found, texts, strict=True):
         memory = item.memory
         what = (
             memory.category.value
@@ -78,9 +85,9 @@ def _list_records(
         score = f" ({item.score:.2f})" if item.score else ""
         title = one_line(memory.title, 120, redactor)
         head = f"[{memory.short_id}] {memory.event_time:%Y-%m-%d} {what} | {title}{score}"
-        lines += [head, f"  {one_line(_content(item), CONTENT, redactor=redactor)}"]
+        lines += [head, f"  {text}"]
     return Result(frame_lines(lines or [nothing]), add_notice(data))
 
 
-def _content(item: RecordMatch) -> str:
-    return str(item.fields.get("content") or item.memory.text.partition("\n\n")[2])
+def _content(item: RecordMatch, redactor: Redactor) -> str:
+    return one_line(content_of(item, redactor=redactor), CONTENT, redactor=redactor)

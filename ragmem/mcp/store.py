@@ -3,10 +3,10 @@
 from typing import Any
 
 from ragmem.api.home import now
-from ragmem.domain.model import Kind
+from ragmem.domain.model import USER, Kind
 from ragmem.domain.records.record_types import RecordType
 from ragmem.domain.records.records import record
-from ragmem.errors import UsageError
+from ragmem.errors import NotFoundError, UsageError
 from ragmem.mcp.call import Call, Result
 from ragmem.services.ingestion.drafts import DraftOptions, text_draft
 from ragmem.services.ingestion.scope import project_finder
@@ -29,6 +29,7 @@ def remember(call: Call) -> Result:
     memory, given = call.memory, call.arguments
     text: str = given["text"]
     _check_length(text)
+    is_new = _names_new_project(call)
     projects = project_finder(memory.catalog, home=memory.home)
     wish = DraftOptions(
         kind=Kind(given["kind"]) if "kind" in given else None,
@@ -48,7 +49,8 @@ def remember(call: Call) -> Result:
     kept = stored.classified.memory
     whose = call.project_label(kept.scope.project)
     told = f"{_CHANGES[stored.change]}: [{kept.short_id}] {kept.kind.value}, {whose}"
-    notes = [f"stored, only in full text until it is indexed: {stored.note}"] if stored.note else []
+    notes = _project_notes(call, kept.scope.project, is_new=is_new)
+    notes += [f"stored, only in full text until it is indexed: {stored.note}"] if stored.note else []
     notes += [WAITS] if memory.settings.approval.enabled and stored.change != "unchanged" else []
     data = {
         "id": kept.short_id,
@@ -89,13 +91,35 @@ def add_session_insight(call: Call) -> Result:
 
 def _add(call: Call, kind: RecordType, fields: dict[str, Any], wish: DraftOptions, key: str) -> Result:
     """Store a record; return what changed, with its id under `key`."""
+    is_new = _names_new_project(call)
     typed = record(kind, fields)
     _check_length(typed.text)
     [stored] = call.memory.records.store.add([typed], wish, now=now(), folder=call.place, by_agent=True)
     kept = stored.memory
     whose = call.project_label(kept.scope.project)
     text = f"{_CHANGES[stored.change]}: [{kept.short_id}] {stored.type.value}, {whose}"
-    return Result(f"{text}\n{stored.note}" if stored.note else text, {key: kept.short_id})
+    notes = _project_notes(call, kept.scope.project, is_new=is_new)
+    return Result("\n".join(filter(None, [text, *notes, stored.note])), {key: kept.short_id})
+
+
+def _names_new_project(call: Call) -> bool:
+    """Return whether the call names a project that has no memories."""
+    named = call.arguments.get("project", "").strip()
+    if not named or not call.memory.is_stored():
+        return bool(named)
+    try:
+        call.memory.projects.resolve([named])
+    except NotFoundError:
+        return True
+    return False
+
+
+def _project_notes(call: Call, project: str, *, is_new: bool) -> list[str]:
+    """Return what a caller may not expect of the project of a text."""
+    if project == USER:
+        named = call.arguments.get("project")
+        return [] if named else ["it applies everywhere: the caller's folder is in no project"]
+    return ["the project is new"] if is_new else []
 
 
 def _check_length(text: str) -> None:

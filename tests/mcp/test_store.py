@@ -68,6 +68,19 @@ def test_a_text_belongs_to_the_project_of_the_caller_or_to_the_one_it_names(call
     assert ", user" in call("remember", text=f"{DECISION} Ann said so.", cwd=tmp_path).text
 
 
+def test_a_caller_is_told_of_a_new_project_and_of_what_applies_everywhere(call, tmp_path):
+    new, everywhere = "the project is new", "it applies everywhere: the caller's folder is in no project"
+    assert new not in call("remember", text=DECISION).text
+    assert call("remember", text=DECISION, project="jetty").data["notes"] == [new]
+    assert new not in call("remember", text=f"{DECISION} Ann said so.", project="jetty").text
+    assert call("remember", text=DECISION, cwd=tmp_path).data["notes"] == [everywhere]
+    assert everywhere not in call("remember", text=DECISION, project="user").text
+    episode = {"event_type": "action", "title": "Moored", "content": "The boat is moored."}
+    assert new in call("record_episode", **episode, project="slip").text
+    knowledge = {"category": "gotcha", "title": "Summer time", "content": "Tide tables ignore it."}
+    assert everywhere in call("store_knowledge", **knowledge, cwd=tmp_path).text
+
+
 def test_what_cannot_be_remembered_is_refused(refused):
     assert 'needs the argument "text"' in refused("remember", text="\n")
     assert "at most 100,000 are remembered" in refused("remember", text="x" * 100_001)
@@ -128,6 +141,15 @@ def test_knowledge_of_every_type_of_record_is_searched(call, memory):
     [found] = call("search_knowledge", query="tide tables summer time").data["results"]
     assert found["category"] == "gotcha"
     assert "Convert to UTC." in found["content"]
+
+
+def test_knowledge_is_told_whole_with_its_lines(call):
+    code = "Lock first:\n\n```py\nwith lock:\n    write()\n```\n"
+    content = code + "The table is then written. " * 60 + "The end."
+    call("store_knowledge", category="pattern", title="Lock the table", content=content)
+    found = call("search_knowledge", query="lock the table").text
+    assert "\n  with lock:\n      write()\n" in found
+    assert "The end." in found
 
 
 def test_nothing_found_says_so(call):

@@ -689,7 +689,9 @@ def test_what_is_superseded_is_hidden_unless_history_is_asked_for(client, filled
         ("PUT", "/v1/memory/query", {}, 405, "GET /openapi.json"),
     ],
 )
-def test_a_request_that_nothing_understands_is_told_what_to_send(reader, method, path, options, status, hint):
+def test_a_request_that_nothing_understands_is_told_what_to_send(
+    reader, *, method, path, options, status, hint
+):
     refused = reader.send(method, path, **options)
     assert refused.status_code == status
     assert hint in refused.json()["hint"]

@@ -16,6 +16,10 @@ _CLASSES = (SymbolKind.CLASS, SymbolKind.INTERFACE)
 """A tuple, because the hash of a kind takes longer than comparing two."""
 
 
+_SCRIPTS = ("javascript", "typescript")
+"""Languages in which functions and objects are assigned methods."""
+
+
 @dataclass(frozen=True, slots=True)
 class Resolution:
     """The target of a name: a symbol or namespace of the repository, or an external name."""
@@ -89,6 +93,10 @@ class Names:
         self._is_settled = False
         for file in files:
             self._add(file)
+        scripts = (file for file in files if file.language in _SCRIPTS)
+        members = (row for file in scripts for row in file.facts.get("members", ()))
+        self.objects = frozenset(row[0] for row in members if self.kinds.get(row[2]) is SymbolKind.METHOD)
+        """Functions and objects of JavaScript that are assigned methods, and classes."""
         self.namespaces = self._namespaces()
 
     def _add(self, file: ParsedFile) -> None:
@@ -131,7 +139,7 @@ class Names:
 
     def is_class(self, name: str) -> bool:
         """Return whether a symbol has members."""
-        return self.kinds.get(name) in _CLASSES
+        return self.kinds.get(name) in _CLASSES or name in self.objects
 
     def join(self, owner: str, name: str) -> str:
         """Join a namespace and a name."""

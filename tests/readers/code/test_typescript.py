@@ -263,3 +263,40 @@ def test_a_function_that_is_given_away_is_used_as_is_a_component():
         ("src/app.Form.send", "src/app.Form.retry"),
         ("src/parts", "src/parts.Button"),
     }
+
+
+def test_functions_that_are_assigned_to_an_object_are_its_methods():
+    project = CodeProject(
+        {
+            "src/boat.js": """
+                var send = require('send');
+                var boat = module.exports = {};
+
+                boat.moor = function moor(berth) { this.signal(); return pack(berth); };
+                boat.signal = boat.flag = function () { send('moored'); };
+                boat.send = () => { send('away'); };
+                function pack(berth) { return function () { return berth; }; }
+                function Crew() {}
+                Crew.prototype.work = function () { this.rest(); rest(); };
+                Crew.prototype.rest = function () {};
+                """,
+            "src/harbour.js": """
+                var boat = require('./boat');
+                function open() { boat.moor(4); }
+                """,
+        }
+    )
+    assert project.symbols("src/boat.js") == [
+        ("method", "src/boat.boat.moor"),
+        ("method", "src/boat.boat.signal"),
+        ("method", "src/boat.boat.send"),
+        ("function", "src/boat.pack"),
+        ("function", "src/boat.Crew"),
+        ("method", "src/boat.Crew.work"),
+        ("method", "src/boat.Crew.rest"),
+    ]
+    assert project.references("calls") == {
+        ("src/boat.boat.moor", "src/boat.boat.signal"),
+        ("src/boat.boat.moor", "src/boat.pack"),
+        ("src/boat.Crew.work", "src/boat.Crew.rest"),
+    }

@@ -13,6 +13,11 @@
     property: (property_identifier) @name)
   right: [(arrow_function) (function_expression)]
   (#eq? @_prototype "prototype")) @method
+(program (expression_statement (assignment_expression
+  left: (member_expression object: (identifier) @owner property: (property_identifier) @name)
+  right: [(arrow_function) (function_expression)
+          (assignment_expression right: [(arrow_function) (function_expression)])]
+  (#not-match? @owner "^(module|exports)$")) @method))
 (class_body (method_definition name: [(property_identifier) (private_property_identifier)] @name) @method)
 (object (method_definition) @scope)
 (export_statement declaration: (lexical_declaration (variable_declarator

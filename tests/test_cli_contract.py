@@ -172,6 +172,7 @@ ERRORS = {
     "unknown project": (["query", "x", "--project", "nope"], 2, '"nope"'),
     "no date": (["query", "x", "--since", "someday"], 2, '"someday"'),
     "no date to end with": (["query", "x", "--until", "someday"], 2, '"someday"'),
+    "an empty span": (["query", "x", "--since", "2026-01-02", "--until", "2026-01-02"], 2, "2026-01-02"),
     "two formats": (["query", "x", "--json", "--ids"], 2, "--ids"),
     "unknown file": (["ingest", "no-such-file"], 2, '"no-such-file"'),
     "unknown settings": (["seed", "--sources", "no-such-file"], 2, '"no-such-file"'),

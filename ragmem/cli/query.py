@@ -159,7 +159,7 @@ def query(
     """Find the memories that answer a question."""
     from ragmem.api.memory import now
     from ragmem.services.ingestion.scope import require_sources
-    from ragmem.services.processes.dates import parse_moment
+    from ragmem.services.processes.dates import parse_span
     from ragmem.services.retrieval.query import Question
     from ragmem.services.retrieval.routes import route_shape
     from ragmem.services.retrieval.shapes import match_shape
@@ -173,7 +173,7 @@ def query(
         words=in_words and (as_lines or as_ids or as_context),
     )
     asked = _read_question() if text == "-" else text
-    moment = now()
+    first, end = parse_span(since, until, now=(moment := now()))
     with open_memory(sources_file=sources_file, quiet=quiet) as memory:
         projects = select_projects(memory, project, every=every)
         sources = require_sources(memory.catalog, memory.settings, source or ())
@@ -186,8 +186,8 @@ def query(
             tags=tuple(tag or ()),
             types=tuple(type_ or ()),
             categories=tuple(category or ()),
-            since=parse_moment(since, now=moment) if since else None,
-            until=parse_moment(until, now=moment) if until else None,
+            since=first,
+            until=end,
             limit=limit or _usual_limit(memory, budget if as_context else None),
             mode=mode.value if mode else None,
             expand=expand or memory.settings.query.expand,

@@ -190,7 +190,7 @@ _DEFAULT = (
             project=_PROJECT,
             kind=_text(enum=list(KINDS)),
             since=_text("2026-03-15 or 7d, 3w, 6m"),
-            until=_text(),
+            until=_text("Not included"),
             source=_text("e.g. memory, sessions, transcripts, records"),
             limit=_number(minimum=1, maximum=30, default=8),
             all_tiers=_schema("boolean", "Search discarded texts too", default=False),
@@ -234,7 +234,7 @@ _DEFAULT = (
         _object(
             around=_text("Id of a memory"),
             since=_text("2026-03-15 or 7d"),
-            until=_text(),
+            until=_text("Not included"),
             order=_text(enum=["newest", "oldest"], default="newest"),
             project=_PROJECT,
             limit=_number(minimum=1, maximum=MOST_LISTED, default=20),

@@ -12,7 +12,7 @@ from ragmem.domain.secrets.redaction import Redactor
 from ragmem.mcp.call import Call, Result
 from ragmem.mcp.frame import frame_lines, one_line
 from ragmem.services.ingestion.scope import require_sources
-from ragmem.services.processes.dates import parse_moment
+from ragmem.services.processes.dates import parse_span
 from ragmem.services.retrieval.branches import unmerged_line
 from ragmem.services.retrieval.excerpts import excerpt
 from ragmem.services.retrieval.question import Question, missing_line
@@ -45,6 +45,7 @@ _MARKS = re.compile(r"\*\*|__|^[#>*=|` -]+|```\w*|[|`=-]+$")
 def search(call: Call) -> Result:
     """Answer a question with an index of memories, best first; an empty answer says what was searched."""
     memory, given, moment = call.memory, call.arguments, now()
+    begin, end = parse_span(given.get("since"), given.get("until"), now=moment)
     if not memory.is_stored():
         return Result("Memory is empty: nothing is stored yet.", {"matches": []})
     projects = call.projects()
@@ -55,8 +56,8 @@ def search(call: Call) -> Result:
         sources=require_sources(
             memory.catalog, memory.settings, [given["source"]] if "source" in given else ()
         ),
-        since=parse_moment(given["since"], now=moment) if "since" in given else None,
-        until=parse_moment(given["until"], now=moment) if "until" in given else None,
+        since=begin,
+        until=end,
         limit=given["limit"],
         expand=memory.settings.query.expand,
         discarded="always" if given["all_tiers"] else "last",

@@ -17,7 +17,7 @@ from ragmem.services.code.targets import project_of_code
 from ragmem.services.context.context import MORE
 from ragmem.services.ingestion.inbox_status import inbox_status
 from ragmem.services.lifecycle.feedback import require_memory
-from ragmem.services.processes.dates import parse_moment
+from ragmem.services.processes.dates import parse_span
 from ragmem.services.retrieval.operational import current_state
 from ragmem.services.retrieval.shapes import memory_shape
 from ragmem.storage.memories.memory_list import Filter, count_memories, list_page
@@ -40,14 +40,15 @@ EMPTY = "Memory is empty: nothing is stored yet."
 
 def timeline(call: Call) -> Result:
     """List memories in chronological order: of a span, or around one of them."""
-    memory, given, moment = call.memory, call.arguments, now()
+    memory, given = call.memory, call.arguments
+    first, end = parse_span(given.get("since"), given.get("until"), now=now())
     if not memory.is_stored():
         return Result(EMPTY, {"memories": []})
     projects = call.projects()
     wanted = Filter(
         projects=projects,
-        since=parse_moment(given["since"], now=moment) if "since" in given else None,
-        until=parse_moment(given["until"], now=moment) if "until" in given else None,
+        since=first,
+        until=end,
     )
     center = require_memory(memory.catalog, given["around"].strip("[] ")) if "around" in given else None
     newest = given["order"] == "newest"

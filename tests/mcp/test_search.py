@@ -289,6 +289,15 @@ def test_time_runs_from_the_newest_or_the_oldest_within_a_span(filled, call):
     assert "2026-03-16\n  [" in call("timeline").text
 
 
+@pytest.mark.parametrize("tool", ["timeline", "search"])
+@pytest.mark.parametrize(("since", "until"), [("2026-03-16", "2026-03-16"), ("2026-03-18", "2026-03-16")])
+def test_a_span_without_time_is_refused_and_not_called_empty(filled, refused, tool, since, until):
+    query = {"query": "tide tables"} if tool == "search" else {}
+    said = refused(tool, since=since, until=until, **query)
+    assert f'there is no time from "{since}" until "{until}"' in said
+    assert "for a single day, end with the next one" in said
+
+
 @pytest.mark.parametrize("order", ["newest", "oldest"])
 def test_who_does_what_a_timeline_says_comes_to_its_end_though_many_are_of_one_moment(
     filled, memory, call, order

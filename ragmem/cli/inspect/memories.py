@@ -72,11 +72,11 @@ def memories(
     """
     from ragmem.api.memory import now
     from ragmem.services.ingestion.scope import require_sources
-    from ragmem.services.processes.dates import parse_moment
+    from ragmem.services.processes.dates import parse_span
     from ragmem.services.retrieval.shapes import memory_shape
     from ragmem.storage.memories.memory_list import Filter, count_memories, list_page
 
-    moment = now()
+    first, end = parse_span(since, until, now=now())
     with open_memory() as memory:
         projects = select_projects(memory, project, every=every)
         wanted = Filter(
@@ -87,8 +87,8 @@ def memories(
             states=tuple(state or ()),
             sources=require_sources(memory.catalog, memory.settings, source or ()),
             tags=tuple(tag or ()),
-            since=parse_moment(since, now=moment) if since else None,
-            until=parse_moment(until, now=moment) if until else None,
+            since=first,
+            until=end,
             title=title,
         )
         database = memory.catalog.database

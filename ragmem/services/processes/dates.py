@@ -65,3 +65,19 @@ def parse_moment(text: str, *, now: datetime) -> datetime:
     except OverflowError:
         raise UsageError(f'"{text}" is not a date of the years 1 to 9999', hint="write 2026-03-15") from None
     return moment
+
+
+def parse_span(
+    since: str | None, until: str | None, *, now: datetime
+) -> tuple[datetime | None, datetime | None]:
+    """Return the first moment of a span and the first one after it; None for an open end.
+
+    Raises UsageError for a text that `parse_moment` refuses, and for an empty span.
+    """
+    first, end = (parse_moment(text, now=now) if text else None for text in (since, until))
+    if first and end and first >= end:
+        raise UsageError(
+            f'there is no time from "{since}" until "{until}"',
+            hint="the end is not included: for a single day, end with the next one",
+        )
+    return first, end

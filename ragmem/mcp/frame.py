@@ -1,6 +1,8 @@
 """The frame around a tool's answer. It marks data from memory; no text inside can close it."""
 
-from collections.abc import Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date, datetime, time
 from typing import Any
 
 from ragmem.domain.injection.memory_frame import escape_tags
@@ -31,6 +33,19 @@ def _escape_values(value: Any) -> Any:
 def one_line(text: str, limit: int, redactor: Redactor) -> str:
     """Return a text as one line of at most `limit` characters, without secrets."""
     return shorten(" ".join(redactor.redact(text)[0].split()), limit)
+
+
+def days_of(moments: Sequence[datetime]) -> list[str]:
+    """Return the days of moments, with the time where a day has several: it tells a correction."""
+    times: dict[date, set[str]] = defaultdict(set)
+    for one in moments:
+        times[one.date()].add(clock(one))
+    return [f"{one:%Y-%m-%d} {clock(one) if len(times[one.date()]) > 1 else ''}".strip() for one in moments]
+
+
+def clock(moment: datetime) -> str:
+    """Return the time of a moment; empty for midnight, which stands for a day without a time."""
+    return f"{moment:%H:%M}" if moment.time() != time() else ""
 
 
 def shorten(text: str, limit: int) -> str:

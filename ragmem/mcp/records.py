@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from ragmem.domain.model import Category
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.mcp.call import Call, Result
-from ragmem.mcp.frame import add_notice, frame_lines, one_line
+from ragmem.mcp.frame import add_notice, days_of, frame_lines, one_line
 from ragmem.services.records.knowledge import content_of, episode_shape, knowledge_shape, recent_episodes
 from ragmem.services.records.knowledge import search_episodes as episodes_for
 from ragmem.services.records.knowledge import search_knowledge as knowledge_for
@@ -75,7 +75,8 @@ def _list_records(
     redactor: Redactor,
 ) -> Result:
     lines = []
-    for item, text in zip(found, texts, strict=True):
+    days = days_of([item.memory.event_time for item in found])
+    for item, day, text in zip(found, days, texts, strict=True):
         memory = item.memory
         what = (
             memory.category.value
@@ -84,7 +85,7 @@ def _list_records(
         )
         score = f" ({item.score:.2f})" if item.score else ""
         title = one_line(memory.title, 120, redactor)
-        head = f"[{memory.short_id}] {memory.event_time:%Y-%m-%d} {what} | {title}{score}"
+        head = f"[{memory.short_id}] {day} {what} | {title}{score}"
         lines += [head, f"  {text}"]
     return Result(frame_lines(lines or [nothing]), add_notice(data))
 

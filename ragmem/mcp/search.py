@@ -10,7 +10,7 @@ from ragmem.domain.model import SHORT_ID_LENGTH, USER, Kind, Match, State
 from ragmem.domain.model.document_place import document_place
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.mcp.call import Call, Result
-from ragmem.mcp.frame import frame_lines, one_line
+from ragmem.mcp.frame import days_of, frame_lines, one_line
 from ragmem.services.ingestion.scope import require_sources
 from ragmem.services.processes.dates import parse_span
 from ragmem.services.retrieval.branches import unmerged_line
@@ -105,18 +105,26 @@ def index_lines(
     """Return the lines of all matches, best first; `labels` has the project of each, or ""."""
     return [
         line
-        for match, label, most in zip(matches, labels, chain(EXCERPTS, repeat(EXCERPTS[-1])), strict=False)
-        for line in _hit_lines(match, question, most=most, project=label, redactor=redactor)
+        for match, day, label, most in zip(
+            matches,
+            days_of([match.memory.event_time for match in matches]),
+            labels,
+            chain(EXCERPTS, repeat(EXCERPTS[-1])),
+            strict=False,
+        )
+        for line in _hit_lines(match, question, day=day, most=most, project=label, redactor=redactor)
     ]
 
 
-def _hit_lines(match: Match, question: str, *, most: int, project: str = "", redactor: Redactor) -> list[str]:
+def _hit_lines(
+    match: Match, question: str, *, day: str, most: int, project: str, redactor: Redactor
+) -> list[str]:
     """Return two lines for a match: its description, with the project if one is given, and an excerpt.
 
     The excerpt has about `most` characters.
     """
     memory = match.memory
-    said = [f"[{memory.short_id}] {memory.event_time:%Y-%m-%d} {memory.kind.value} {memory.provenance}"]
+    said = [f"[{memory.short_id}] {day} {memory.kind.value} {memory.provenance}"]
     if project:
         said.append(project)
     if place := document_place(memory.metadata):

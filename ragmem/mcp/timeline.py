@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime, time, timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from ragmem.api.home import now
@@ -10,7 +10,7 @@ from ragmem.domain.model import USER, Memory
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.mcp.call import Call, Result
 from ragmem.mcp.definitions import MOST_LISTED
-from ragmem.mcp.frame import frame_lines, one_line
+from ragmem.mcp.frame import clock, frame_lines, one_line
 from ragmem.services.code.impact import impact as impact_of
 from ragmem.services.code.shapes import impact_shape, unreached
 from ragmem.services.code.targets import project_of_code
@@ -69,8 +69,9 @@ def timeline(call: Call) -> Result:
             day = at
         where = "" if alone or one.scope.project == USER else f" {call.project_label(one.scope.project)}"
         mark = " <- this one" if center is not None and one.id == center.id else ""
+        at = clock(one.event_time)
         lines.append(
-            f"  {_clock(one.event_time)}[{one.short_id}] {one.kind.value} {one.provenance}{where} | "
+            f"  {at + ' ' if at else ''}[{one.short_id}] {one.kind.value} {one.provenance}{where} | "
             f"{one_line(one.title or one.uri, TITLE, redactor=call.redactor)}{mark}"
         )
     asked = call.projects_label(projects)
@@ -101,11 +102,6 @@ def _next_arguments(memory: "Ragmem", wanted: Filter, found: Sequence[Memory], *
 
 def _exact(moment: datetime) -> str:
     return f"{moment:%Y-%m-%dT%H:%M:%S.%fZ}"
-
-
-def _clock(moment: datetime) -> str:
-    """Return the time of a moment; empty for midnight, which stands for a day without a time."""
-    return f"{moment:%H:%M} " if moment.time() != time() else ""
 
 
 def _shift(moment: datetime, by: timedelta) -> datetime | None:

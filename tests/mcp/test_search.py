@@ -384,3 +384,13 @@ def test_the_hint_of_an_error_names_a_tool_rather_than_a_command(filled, refused
         ("send_to_agent", {"to": "eve", "message": "x"}),
     ):
         assert refused(name, **arguments).endswith("hint: report_status checks in; list_agents lists all")
+
+
+def test_of_two_answers_of_one_day_the_later_one_is_told_by_its_time(known, call):
+    port = "We decided that the gauge uses port 8080."
+    later = draft("second", "No: the gauge uses port 9090.", at="2026-03-15T11:30")
+    known.ingest([draft("first", port, at="2026-03-15T09:30"), later], rule="off")
+    found = call("search", query="which port does the gauge use").text
+    assert "2026-03-15 09:30 " in found
+    assert "2026-03-15 11:30 " in found
+    assert "2026-03-15 11:30" not in call("search", query="which port does the gauge use", limit=1).text

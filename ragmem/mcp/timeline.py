@@ -154,7 +154,7 @@ def impact(call: Call) -> Result:
     if not memory.is_stored():
         return Result(EMPTY)
     projects = call.projects()
-    project = project_of_code(memory.catalog, projects, named="project" in given)
+    project = project_of_code(memory.catalog, projects, named=projects is not None)
     found = impact_of(memory.catalog, project, given["symbol"], depth=given["depth"], memories=DATA)
     shape = impact_shape(found, limit=DATA, redactor=call.redactor)
     target = shape["target"]

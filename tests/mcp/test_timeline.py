@@ -56,6 +56,20 @@ def test_code_that_is_not_there_is_told_with_the_next_step(coded, tmp_path):
     assert 'there is no symbol or file "nosuch"\nhint: ' in unknown.text
 
 
+@pytest.mark.parametrize("symbol", ["tides.parse(text)", "tides.load()", "(*tides).parse"])
+def test_a_symbol_may_be_written_as_a_call_or_with_a_receiver(coded, symbol):
+    assert told(coded, "impact", symbol=symbol).data["target"]["kind"] == "function"
+
+
+def test_the_code_of_another_project_is_no_answer(coded, tmp_path):
+    (tmp_path / ".ragmem.toml").touch()
+    elsewhere = calling(coded, "impact", {"symbol": "tides.parse"}, cwd=tmp_path)
+    assert elsewhere.is_error
+    assert "there is no code graph of this folder" in elsewhere.text
+    anywhere = calling(coded, "impact", {"symbol": "tides.parse", "project": "*"}, cwd=tmp_path)
+    assert not anywhere.is_error, anywhere.text
+
+
 def test_the_state_has_counts_what_waits_the_model_and_no_troubles(coded):
     found = told(coded, "status")
     assert "1 memory in project harbour and the user's memories\n" in found.text

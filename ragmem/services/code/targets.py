@@ -7,7 +7,9 @@ from heapq import nsmallest
 
 from ragmem.domain.code.code import SymbolKind
 from ragmem.domain.code.qualified_names import is_constructor, is_within, parts_of
+from ragmem.domain.model import USER
 from ragmem.errors import NotFoundError, UsageError
+from ragmem.patterns import lazy
 from ragmem.storage.code.code import SymbolMatch, SymbolPlace
 from ragmem.storage.code.overview import names
 from ragmem.storage.home.catalog import Catalog
@@ -17,6 +19,7 @@ SHOWN = 8
 """Maximum candidates in an error."""
 
 INGEST = "ragmem ingest --code ."
+_CALL = lazy(r"\([^()]*\)\s*$|[()*&]")
 _HOLDING = frozenset({SymbolKind.CLASS, SymbolKind.INTERFACE})
 
 
@@ -53,25 +56,29 @@ def project_of_code(catalog: Catalog, projects: Iterable[str] | None, *, named: 
     wanted = [name for name in projects or () if name in with_code]
     names = catalog.projects.names()
     if named and not wanted:
-        listed = ", ".join(names.get(name, name) for name in projects or ())
-        raise NotFoundError(f'there is no code graph of the project "{listed}"', hint=f"create one: {INGEST}")
+        listed = ", ".join(names.get(name, name) for name in projects or () if name != USER)
+        whose = f'the project "{listed}"' if listed else "this folder"
+        raise NotFoundError(f"there is no code graph of {whose}", hint=f"create one: {INGEST}")
     wanted = wanted or with_code
     if len(wanted) > 1:
         listed = ", ".join(sorted(names.get(name, name) for name in wanted))
-        raise UsageError("several projects have a code graph", hint=f"name one with --project: {listed}")
+        raise UsageError("several projects have a code graph", hint=f"name the project, one of: {listed}")
     return wanted[0]
 
 
 def target_of(catalog: Catalog, project: str, name: str) -> Target:
     """Return the target of a name; raises NotFoundError for none, UsageError for several."""
-    found = catalog.code.find(project, name.strip()) if name.strip() else None
+    # As in prose and in Go: `parse(text)`, `(*Login).Check`.
+    bare = _CALL.sub("", name)
+    tried = dict.fromkeys((name.strip(), bare.strip()))
+    found = next((found for one in tried if one and (found := catalog.code.find(project, one))), None)
     if found is None:
         folder = plain_path(name).rstrip("/")
         if any(file.path.startswith(f"{folder}/") for file in catalog.code.files(project)):
             raise UsageError(
                 f'"{name}" is a folder', hint=f"name something in it: ragmem inspect code {folder}"
             )
-        near = _similar_names(catalog, project, name)
+        near = _similar_names(catalog, project, bare)
         hint = f"near it: {', '.join(near)}" if near else f"bring the code up to date: {INGEST}"
         raise NotFoundError(f'there is no symbol or file "{name}"', hint=hint)
     if found.how in {"path", "former path"}:

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from ragmem.api.home import now
+from ragmem.daemon.fulltext_only import FulltextMemory
 from ragmem.domain.injection.injection_removal import without_injections
 from ragmem.domain.model import Category, Draft, Kind, Scope, Supersession
 from ragmem.domain.model.supersession import PERHAPS_OUTDATED
@@ -287,6 +288,13 @@ def test_time_runs_from_the_newest_or_the_oldest_within_a_span(filled, call):
     assert days(project="*", limit=1) == ["kiln"]
     assert "until=2026-03-18T" in call("timeline", limit=1).text
     assert "2026-03-16\n  [" in call("timeline").text
+
+
+def test_a_question_without_an_answer_is_told_how_its_words_are_spelt(filled, known):
+    with FulltextMemory(known.settings, home=known.home, cwd=known.cwd) as memory:
+        found = calling(memory, "search", {"query": "sumer tabels of the quays"})
+    assert found.data["matches"] == []
+    assert 'note: did you mean "summer", "tables"?' in found.text
 
 
 @pytest.mark.parametrize("tool", ["timeline", "search"])

@@ -26,6 +26,7 @@ from ragmem.services.retrieval.rerank import RerankResult
 from ragmem.services.retrieval.retrieve import retrieve, sources, vectors
 from ragmem.services.retrieval.select import answer_evidence, select
 from ragmem.services.retrieval.sources import FURTHER, Search, Source
+from ragmem.storage.fulltext.fulltext import respell
 from ragmem.storage.home.catalog import Catalog
 
 __all__ = ["Answer", "Assistance", "Policy", "Question", "ask", "validate_question"]
@@ -127,10 +128,16 @@ def ask(
             everyday=assistance.everyday,
             answered=expansion is not None and expansion.answered,
         )
+        unknown = (
+            [] if selection.matches else [word for word, share in found.frequencies.items() if not share]
+        )
+        respelt = respell(catalog.database, unknown, projects=question.projects) if unknown else []
     matches = tuple(name_neighbours(selection.matches, scores))
     if found.by_words and not found.by_vectors:
         rung = "text"  # nothing in these projects has vectors yet
     notes += [note for note in (expansion.note if expansion else "", selection.note) if note]
+    if respelt:
+        notes.append("did you mean " + ", ".join(f'"{word}"' for word in respelt) + "?")
     if assistance.rerank is not None and matches:
         reranked = assistance.rerank(question.text.strip(), matches)
         matches = reranked.matches

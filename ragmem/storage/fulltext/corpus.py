@@ -350,6 +350,19 @@ def postings(connection: Connection, corpus: Corpus, terms: Iterable[int]) -> di
     return found
 
 
+def places_in(
+    connection: Connection, corpus: Corpus, terms: Sequence[int], searched: Array
+) -> dict[int, Array]:
+    """Return the places of the searched chunks that have each of the terms; keep nothing in memory."""
+    chosen = searched[corpus.memory_of]
+    found: dict[int, Array] = {}
+    for place, term, chunks, _ in _read_postings(connection, corpus.parts, terms):
+        places = chunks + np.intp(corpus.parts[place].base)
+        if len(places := places[chosen[places]]):
+            found[term] = np.concatenate([found[term], places]) if term in found else places
+    return found
+
+
 def count_in_largest(connection: Connection, corpus: Corpus, terms: Sequence[int]) -> dict[int, int]:
     """Return how many chunks of the largest segment have each of the terms that are there."""
     if not corpus.parts:

@@ -38,6 +38,13 @@ def search(
     )
 
 
+def respell(database: Database, words: Iterable[str], *, projects: Sequence[str] | None = None) -> list[str]:
+    """Return the likeliest spellings of words that no text of these projects has; see `spelling`."""
+    from ragmem.storage.fulltext import spelling  # noqa: PLC0415 - numpy
+
+    return spelling.respell(database, words, projects=projects)
+
+
 def filter_chunks(
     database: Database, phrases: Sequence[str], excluded: Sequence[str], chunk_ids: Sequence[str]
 ) -> set[str]:

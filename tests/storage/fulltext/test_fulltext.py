@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ragmem.storage.fulltext.fulltext import filter_chunks, search
+from ragmem.storage.fulltext.fulltext import filter_chunks, respell, search
 from ragmem.storage.fulltext.terms import MAX_TERMS, STOP_WORDS, terms_of
 
 TEXTS = {
@@ -344,3 +344,27 @@ def test_the_postings_of_a_query_are_freed_with_its_hits(filled):
         assert gc.collect() == 0
     finally:
         gc.enable()
+
+
+@pytest.mark.parametrize(
+    ("word", "spelling"),
+    [
+        ("conection", ["connection"]),
+        ("exhuasted", ["exhausted"]),
+        ("raeders", ["readers"]),
+        ("sqlitte", ["sqlite"]),
+        ("modes", []),  # the text has it, as "mode"
+        ("exhauste", []),  # "exhaust" has the same stem as a word of the text, and is in none
+        ("pol", []),
+        ("kubernetes", []),
+    ],
+)
+def test_a_misspelt_word_is_spelt_as_a_text_spells_it(filled, word, spelling):
+    unknown = [one for one, share in search(filled.database, word, limit=1).frequencies.items() if not share]
+    assert respell(filled.database, unknown) == spelling
+
+
+def test_a_spelling_is_of_the_searched_projects(catalog, make):
+    catalog.memories.accept([make("wal", TEXTS["wal"], project="quay"), make("pool", TEXTS["pool"])])
+    assert respell(catalog.database, ["raeders"], projects=["quay"]) == ["readers"]
+    assert respell(catalog.database, ["conection"], projects=["quay"]) == []

@@ -2,6 +2,8 @@
 
 import os
 
+import pytest
+
 from ragmem.domain.injection.memory_frame import OPENING
 
 PROMPT = "why do we deploy PostgreSQL with Kubernetes and who resized the full volume"
@@ -50,6 +52,14 @@ def test_without_a_session_a_task_is_answered_as_often_as_it_is_asked(client):
     first = client.post("/context", prompt="deploy PostgreSQL", max_total_tokens=400).json()
     assert first == client.post("/context", prompt="deploy PostgreSQL", max_total_tokens=400).json()
     assert 0 < first["tokens"] <= 400
+
+
+@pytest.mark.parametrize("path", ["/context", "/v1/memory/context"])
+@pytest.mark.parametrize("unknown", ["task", "budget"])
+def test_a_task_under_another_name_is_refused_and_not_taken_for_a_start(client, path, unknown):
+    refused = client.post(path, **{unknown: "900"})
+    assert refused.status_code == 422
+    assert refused.json()["detail"][0]["loc"] == ["body", unknown]
 
 
 def test_an_empty_home_has_nothing_to_tell(open_memory, connect):

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal, Self, cast
 
 from pydantic import (
     BaseModel,
+    ConfigDict,
     Field,
     StringConstraints,
     field_validator,
@@ -143,6 +144,9 @@ class QueryRequest(BaseModel):
 
 class ContextRequest(BaseModel):
     """A request for the context of a session; with its name only new memories."""
+
+    # A task under another name would be answered as the start of a session.
+    model_config = ConfigDict(extra="forbid")
 
     # Not in the default: of two limits of a length, that of the type would win.
     session: Annotated[Label, Field(max_length=200)] = Field(

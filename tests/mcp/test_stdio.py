@@ -271,6 +271,16 @@ def test_a_call_that_takes_long_holds_nobody_up_and_a_cancelled_one_is_not_answe
     assert seconds < 10
 
 
+def test_a_question_is_answered_beside_many_calls_that_wait(home):
+    with Talk(home, "--profile", "full") as talk:
+        talk.begin()
+        talk.say(*(waiting(number, agent_id=f"agent-{number}") for number in range(100, 120)))
+        told = talk.ask("tools/call", "a question", name="status", arguments={})
+        talk.rest()
+
+    assert told["id"] == "a question"
+
+
 def test_who_waits_is_told_as_soon_as_something_happens(home):
     with Talk(home, "--profile", "full") as talk, Talk(home, "--profile", "full") as other:
         talk.begin()

@@ -196,6 +196,13 @@ def is_over(told: "Params") -> bool:
     return bool(told["is_error"] or told["data"].get("events"))
 
 
+def waits_for_events(params: "Params") -> bool:
+    """Return whether a call is of a tool that waits for events."""
+    name = params.get("name")
+    tool = find_tool(name) if isinstance(name, str) else None
+    return tool is not None and tool.waits
+
+
 def next_arguments(arguments: "Params", told: "Params") -> "Params":
     """Return the arguments for the next call of a tool that waits, after this answer."""
     cursor = told["data"].get("cursor")

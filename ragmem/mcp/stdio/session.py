@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 MOST_CALLS = 16
 """Maximum number of concurrent calls; more are queued."""
 
+MOST_WAITS = 32
+"""Maximum number of concurrent calls that wait for events; they take no place from the others."""
+
 MOST_WAITING = 1_000
 """Maximum length of the queue."""
 
@@ -80,6 +83,7 @@ class Session:
         self._folder = folder
         self._fixed_folder = fixed_folder
         self._workers = Workers(MOST_CALLS)
+        self._waiters = Workers(MOST_WAITS)
         self._guard = _thread.allocate_lock()
         self._running: dict[str | int, Call] = {}
         self._version = protocol.HANDSHAKE_VERSIONS[0]
@@ -91,7 +95,11 @@ class Session:
     @property
     def is_busy(self) -> bool:
         """Whether a call is still open."""
-        return self._workers.open > 0
+        return self._open > 0
+
+    @property
+    def _open(self) -> int:
+        return self._workers.open + self._waiters.open
 
     def take(self, line: bytes | None) -> None:
         """Handle a line; None is one that was too long."""
@@ -147,14 +155,15 @@ class Session:
                 return
             if identifier in self._running:
                 raise ProtocolError(INVALID_REQUEST, "a request of this id is being answered")
-            if self._workers.open >= MOST_WAITING:
+            if self._open >= MOST_WAITING:
                 raise ProtocolError(INTERNAL_ERROR, f"{MOST_WAITING:,} calls are waiting already")
         except ProtocolError as refused:
             reply(_failure(identifier, refused))
             return
         call = Call(method, params, stateless=stateless, agent=self._client, folder=self._folder)
         self._running[identifier] = call
-        self._workers.do(lambda: self._run(identifier, call, reply))
+        workers = self._waiters if protocol.waits_for_events(params) else self._workers
+        workers.do(lambda: self._run(identifier, call, reply))
 
     def _begin(self, params: "Params", result: "Params") -> None:
         self._version = result["protocolVersion"]

@@ -22,6 +22,7 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
     "array": (list, tuple),
     "object": (dict,),
 }
+_IDS = frozenset({"ids", "replaces"})
 _WORDS = {
     "string": "a text",
     "integer": "a whole number",
@@ -71,7 +72,7 @@ def _coerce(name: str, schema: "Schema", value: Any) -> Any:
     if kind == "array" and value is not None and not isinstance(value, dict):
         if isinstance(value, str):
             # Lists of ids are shown with commas.
-            value = re.split(r"[\s,]+", value.strip("[] ")) if name == "ids" else [value]
+            value = re.split(r"[\s,]+", value.strip("[] ")) if name in _IDS else [value]
         items = value if isinstance(value, list | tuple) else [value]
         return [item for each in items if (item := _coerce(name, schema["items"], each)) is not None]
     if kind == "string" and isinstance(value, int) and not isinstance(value, bool):

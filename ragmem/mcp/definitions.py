@@ -224,6 +224,7 @@ _DEFAULT = (
             title=_text(),
             tags=_texts(),
             project=_text("Default: this project; user: applies everywhere"),
+            replaces=_texts("Ids of what it corrects"),
         ),
         read_only=False,
     ),

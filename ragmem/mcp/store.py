@@ -1,15 +1,19 @@
 """The tools that store: a text of an agent, or knowledge, episodes and insights as typed records."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from ragmem.api.home import now
-from ragmem.domain.model import USER, Kind
+from ragmem.domain.model import USER, Draft, Kind, Memory, Supersession
+from ragmem.domain.model.supersession import DECLARED, REPLACES
 from ragmem.domain.records.record_types import RecordType
 from ragmem.domain.records.records import record
 from ragmem.errors import NotFoundError, UsageError
 from ragmem.mcp.call import Call, Result
 from ragmem.services.ingestion.drafts import DraftOptions, text_draft
 from ragmem.services.ingestion.scope import project_finder
+from ragmem.services.lifecycle.feedback import require_memory
 
 MOST_CHARS = 100_000
 """Maximum characters of a text or record to remember; one fact has far fewer."""
@@ -45,11 +49,18 @@ def remember(call: Call) -> Result:
         projects=projects,
         cwd=call.place,
     )
+    replaced = _replaced(call, draft)
+    if replaced:
+        ids = " ".join(one.id for one in replaced)
+        draft = replace(draft, metadata={**draft.metadata, REPLACES[0]: ids})
     [stored] = memory.ingest([draft], projects=projects, by_agent=True)
     kept = stored.classified.memory
+    if not memory.settings.approval.enabled:
+        _record_replacement(call, replaced, kept)
     whose = call.project_label(kept.scope.project)
     told = f"{_CHANGES[stored.change]}: [{kept.short_id}] {kept.kind.value}, {whose}"
     notes = _project_notes(call, kept.scope.project, is_new=is_new)
+    notes += [f"it replaces [{one.short_id}]" for one in replaced]
     notes += [f"stored, only in full text until it is indexed: {stored.note}"] if stored.note else []
     notes += [WAITS] if memory.settings.approval.enabled and stored.change != "unchanged" else []
     data = {
@@ -62,6 +73,40 @@ def remember(call: Call) -> Result:
         "notes": notes,
     }
     return Result("\n".join([told, *notes]), data)
+
+
+def _replaced(call: Call, draft: Draft) -> list[Memory]:
+    """Return the memories that a text replaces, other than itself.
+
+    Raises UsageError for one of another project, and for one that a person has pinned.
+    """
+    wanted = call.arguments.get("replaces", ())
+    if not wanted:
+        return []
+    call.memory.require()
+    catalog, policy = call.memory.catalog, call.memory.settings.lifecycle.policy
+    known = [require_memory(catalog, one.strip("[] ")) for one in wanted]
+    found = [one for one in known if (one.source, one.uri) != (draft.source, draft.uri)]
+    entries = catalog.lives.find_entries([one.id for one in found], policy=policy)
+    for one in found:
+        if one.scope.project != draft.scope.project:
+            whose = call.project_label(one.scope.project)
+            raise UsageError(f"[{one.short_id}] belongs to {whose}", hint="store its correction there")
+        if one.id in entries and entries[one.id].pinned:
+            raise UsageError(
+                f"[{one.short_id}] is pinned, so only a person replaces it",
+                hint="tell the user, and store the text without replaces",
+            )
+    return found
+
+
+def _record_replacement(call: Call, replaced: Sequence[Memory], newer: Memory) -> None:
+    """Record at once what gc would record later."""
+    moment = now()
+    call.memory.catalog.supersessions.put(
+        Supersession(one.id, newer.id, one.event_time, newer.event_time, DECLARED, newer.title, moment)
+        for one in replaced
+    )
 
 
 def store_knowledge(call: Call) -> Result:

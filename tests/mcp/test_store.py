@@ -7,6 +7,7 @@ from ragmem.api.memory import Ragmem
 from ragmem.daemon.fulltext_only import FulltextMemory
 from ragmem.domain.model import Kind
 from ragmem.mcp.dispatch import call as calling
+from ragmem.mcp.dispatch import prompt
 
 DECISION = "We decided to run the harbour service under systemd because the host of the pilot boat is small."
 KEY = "ghp_" + "aB3dE6gH9jK2mN5pQ8sT" * 2
@@ -66,6 +67,25 @@ def test_a_text_belongs_to_the_project_of_the_caller_or_to_the_one_it_names(call
     assert "project jetty" in call("remember", text=DECISION, project="jetty").text
     assert "jetty" in refused("search", query="systemd", project="jety").partition("known projects: ")[2]
     assert ", user" in call("remember", text=f"{DECISION} Ann said so.", cwd=tmp_path).text
+
+
+def test_a_correction_takes_the_place_of_what_it_corrects(call, refused, memory):
+    old = call("remember", text="We decided that the gauge uses port 8080.").data["id"]
+    assert "no memory has the id" in refused("remember", text=DECISION, replaces=["zzzzzz"])
+    new = call("remember", text="The gauge uses port 9090 now, not 8080.", replaces=f"[{old}]")
+    assert new.data["notes"] == [f"it replaces [{old}]"]
+    found = call("search", query="which port does the gauge use").data["matches"]
+    assert [one["id"] for one in found] == [new.data["id"]]
+    again = call("remember", text="The gauge uses port 9090 now, not 8080.", replaces=[new.data["id"]])
+    assert again.data["notes"] == []
+    for _ in range(2):
+        assert f"superseded by {new.data['id']}" in call("get", ids=[old]).text
+        assert "8080." not in prompt(memory, "session_briefing", {}).text
+        memory.gc.apply(memory.gc.plan(), allow_large=True)
+    pinned = call("remember", text=DECISION).data["id"]
+    memory.lifecycle.pin(pinned)
+    assert "is pinned" in refused("remember", text="We run it under runit.", replaces=[pinned])
+    assert "belongs to project harbour" in refused("remember", text=DECISION, project="jetty", replaces=[old])
 
 
 def test_a_caller_is_told_of_a_new_project_and_of_what_applies_everywhere(call, tmp_path):

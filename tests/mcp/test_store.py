@@ -101,6 +101,15 @@ def test_a_caller_is_told_of_a_new_project_and_of_what_applies_everywhere(call, 
     assert everywhere in call("store_knowledge", **knowledge, cwd=tmp_path).text
 
 
+def test_a_text_of_two_projects_is_told_with_the_id_of_the_other(call):
+    here = call("remember", text=DECISION).data["id"]
+    there = call("remember", text=DECISION, project="jetty").data["id"]
+    found = call("search", query="systemd on the pilot boat", project="*")
+    [shown] = found.data["matches"]
+    assert f": [{there if shown['id'] == here else here}]" in found.text
+    assert "stdin:" not in found.text
+
+
 def test_what_cannot_be_remembered_is_refused(refused):
     assert 'needs the argument "text"' in refused("remember", text="\n")
     assert "at most 100,000 are remembered" in refused("remember", text="x" * 100_001)

@@ -126,14 +126,15 @@ ELSEWHERE_FIELDS: tuple[OutputField[Memory], ...] = (
 
 def elsewhere_line(match: Match, redactor: Redactor) -> str:
     """Return the project of a match, and the projects and uris with the same text; "" if there are none."""
+    # The uri of a text without a file leads nowhere.
     shown = [
-        f"{memory.scope.project}: {redactor.redact(memory.uri)[0]}"
-        for memory in match.elsewhere[:SHOWN_ELSEWHERE]
+        f"{one.scope.project}: {f'[{one.short_id}]' if one.uri.startswith('stdin:') else one.uri}"
+        for one in match.elsewhere[:SHOWN_ELSEWHERE]
     ]
     more = len(match.elsewhere) - len(shown)
     if not shown:
         return ""
-    others = ", ".join(shown) + (f" and {more} more" if more else "")
+    others = redactor.redact(", ".join(shown))[0] + (f" and {more} more" if more else "")
     return f"in {match.memory.scope.project}, also in {others}"
 
 

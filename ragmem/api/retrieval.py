@@ -142,7 +142,9 @@ class Retrieval:
             rerank = make_reranker(lambda: home.models.reranker, reranker, self._reranker_breaker)
         cosine = self._everyday.cosine
         everyday = cosine if scale is None else lambda text: scale(cosine(text))
-        return Assistance(calibration, self.expand, rerank, reranker.candidates, everyday)
+        # Hooks, which are never careful, show no notes.
+        respell = careful is not False
+        return Assistance(calibration, self.expand, rerank, reranker.candidates, everyday, respell)
 
     def expand(self, text: str) -> tuple[tuple[str, ...], str]:
         """Return paraphrases of a question from the language model, or none and a note with the reason.

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 
 from ragmem.domain.model import Category, Kind
-from ragmem.domain.text.phrases import HEADING, PhrasePattern
+from ragmem.domain.text.cue_patterns import HEADING, CuePattern
 
 MAX_CHARS = 20_000
 """Characters that are read: the beginning shows the subject, and classification stays cheap."""
@@ -14,14 +14,14 @@ _HEAD = rf"{HEADING}[^\n]{{0,60}}\b"
 MAX_COUNT = 3
 
 
-def _cues(table: str) -> tuple[tuple[float, PhrasePattern], ...]:
+def _cues(table: str) -> tuple[tuple[float, CuePattern], ...]:
     """Return weighted patterns of lower-case text; each counts its distinct matches, at most MAX_COUNT.
 
     A row is a weight and a pattern; HEAD stands for the beginning of a heading, and a line that begins with |
     goes on with the row above.
     """
     rows = (row.split(" ", 1) for row in re.sub(r"\n +\|", "|", table).split("\n") if row.strip())
-    return tuple((float(weight), PhrasePattern(pattern.replace("HEAD ", _HEAD))) for weight, pattern in rows)
+    return tuple((float(weight), CuePattern(pattern.replace("HEAD ", _HEAD))) for weight, pattern in rows)
 
 
 _KIND_CUES = {
@@ -77,17 +77,17 @@ _KIND_CUES = {
 """),
 }  # fmt: skip
 
-_ERROR = PhrasePattern(
+_ERROR = CuePattern(
     r"\b(?:errors?|bugs?|fail(?:s|ed|ing|ures?)?|issue|problem|crash\w*|exception|root cause|broken|"
     r"race condition|"
     r"incorrectly|missing|wrong|conflict|corrupt\w*|doesn't work|didn't work|not working|denied)\b"
 )
-_FIX = PhrasePattern(
+_FIX = CuePattern(
     r"\b(?:fixed|fixes|the fix|fix(?:ed)? (?:by|with|is|was)|resolved|solved|solution|"
     r"work ?arounds?|corrected|now works?|works now|replac(?:ed|ing) .{1,60} with|changed .{1,80} to|"
     r"switched .{0,40}to|needs to be set|added .{1,60} to)"
 )
-_FINDING = PhrasePattern(
+_FINDING = CuePattern(
     r"\b(?:root cause|(?:the|see the) (?:issue|problem|culprit|bug)(?: was| is|\.)|caused by|identified|"
     r"turned out|because|due to)"
 )
@@ -126,7 +126,7 @@ def kind_scores(text: str) -> Mapping[str, float]:
     return scores | {name: float(cue.search(read) is not None) for name, cue in found}
 
 
-def _score(text: str, cues: tuple[tuple[float, PhrasePattern], ...]) -> float:
+def _score(text: str, cues: tuple[tuple[float, CuePattern], ...]) -> float:
     """Return the sum over the cues of weight times distinct matches (three at most)."""
     score = 0.0
     for weight, pattern in cues:

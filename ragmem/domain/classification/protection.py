@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
 from ragmem.domain.classification.rule_words import names_a_rule, rule_words
-from ragmem.domain.text.phrases import PhrasePattern
+from ragmem.domain.text.cue_patterns import CuePattern
 from ragmem.frozen import dataclass
 from ragmem.patterns import lazy
 
@@ -27,8 +27,8 @@ _MOSTLY = r"(?:(?:always|really|strongly|also|explicitly) )?"
 class _Hints:
     """Hints in lower case: beginnings of lines, and words anywhere."""
 
-    lines: PhrasePattern
-    words: PhrasePattern
+    lines: CuePattern
+    words: CuePattern
 
     def find(self, low: str) -> Iterator[str]:
         for pattern in (self.lines, self.words):
@@ -37,7 +37,7 @@ class _Hints:
 
 
 def _hints(lines: str, words: str) -> _Hints:
-    return _Hints(PhrasePattern(rf"^(?:{lines})"), PhrasePattern(rf"\b(?:{words})"))
+    return _Hints(CuePattern(rf"^(?:{lines})"), CuePattern(rf"\b(?:{words})"))
 
 
 _RECORD = _hints(

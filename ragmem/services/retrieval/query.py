@@ -60,6 +60,8 @@ class Assistance:
     """Number of matches that the reranker reads; 0 for the limit of the question."""
     everyday: Callable[[str], float] | None = None
     """The cosine of a text with the nearest everyday question; for other languages than English."""
+    respell: bool = True
+    """Whether a question that nothing answers gets a note about its spelling, which takes 5 ms."""
 
 
 def ask(
@@ -128,9 +130,8 @@ def ask(
             everyday=assistance.everyday,
             answered=expansion is not None and expansion.answered,
         )
-        unknown = (
-            [] if selection.matches else [word for word, share in found.frequencies.items() if not share]
-        )
+        may_respell = assistance.respell and not selection.matches
+        unknown = [word for word, share in found.frequencies.items() if may_respell and not share]
         respelt = respell(catalog.database, unknown, projects=question.projects) if unknown else []
     matches = tuple(name_neighbours(selection.matches, scores))
     if found.by_words and not found.by_vectors:

@@ -17,7 +17,7 @@ HEADING = r"^(?:#{1,6}[ \t]|\*\*)"
 _WORD = re.compile(r"\w+")
 
 
-class PhrasePattern:
+class CuePattern:
     r"""A case-sensitive pattern whose matches begin at words (`\b(?:...)`) or at lines (`^...`).
 
     It finds what `re` finds with re.MULTILINE, and compiles when a text has a place for a match. Any other

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragmem.domain.classification import kinds, protection
-from ragmem.domain.text.phrases import PhrasePattern
+from ragmem.domain.text.cue_patterns import CuePattern
 
 CUES = [
     pattern.pattern
@@ -70,20 +70,20 @@ FRAGMENTS = [
 texts = st.lists(st.sampled_from(FRAGMENTS) | st.text(max_size=3), max_size=30).map("".join)
 
 
-PATTERNS = [(PhrasePattern(each), re.compile(each, re.MULTILINE)) for each in (*ODD, *CUES, *HINTS)]
+PATTERNS = [(CuePattern(each), re.compile(each, re.MULTILINE)) for each in (*ODD, *CUES, *HINTS)]
 
 
 @given(text=texts)
 def test_the_matches_are_those_of_re(text):
-    for phrase, compiled in PATTERNS:
+    for cue, compiled in PATTERNS:
         expected = [found.span() for found in compiled.finditer(text)]
-        assert [found.span() for found in phrase.finditer(text)] == expected, phrase.pattern
-        first = phrase.search(text)
+        assert [found.span() for found in cue.finditer(text)] == expected, cue.pattern
+        first = cue.search(text)
         assert (first and first.span()) == (expected[0] if expected else None)
 
 
 def test_a_pattern_is_compiled_for_a_text_that_may_have_a_match_only():
-    phrase = PhrasePattern(r"\b(?:always|never)\b**")
-    assert phrase.search("nothing begins like them") is None
+    cue = CuePattern(r"\b(?:always|never)\b**")
+    assert cue.search("nothing begins like them") is None
     with pytest.raises(re.error):
-        phrase.search("it never does")
+        cue.search("it never does")

@@ -1477,8 +1477,11 @@ def unprivileged() -> str:
     return BOUND
 
 
-@pytest.fixture
-def read_only(home: Home):
+@pytest.fixture(params=["log", "no log"])
+def read_only(home: Home, request):
+    if request.param == "no log":
+        with closing(sqlite3.connect(home.data / "memory.db")) as last:
+            last.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     for path in (*home.data.iterdir(), home.data):
         path.chmod(0o500 if path.is_dir() else 0o400)
     yield home
@@ -1492,6 +1495,12 @@ def test_a_read_only_home_still_answers(read_only: Home, backends: dict[str, str
     assert "WAL mode" in result.out
     assert read_only.run("inspect", first=unprivileged()).code == 0
     assert read_only.run("gc", "--dry-run", first=unprivileged(), **backends).code == 0
+    read_only.assert_nothing_lost()
+
+
+def test_a_read_only_home_is_backed_up_elsewhere(read_only: Home):
+    result = read_only.run("backup", "copy.tar.gz", first=unprivileged())
+    assert (result.code, result.err) == (0, "")
     read_only.assert_nothing_lost()
 
 

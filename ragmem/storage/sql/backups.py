@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ragmem.config.folders import sync
 from ragmem.errors import StorageError, StoreDamagedError, os_errors_as
+from ragmem.storage.sql.sqlite_connect import open_to_read
 from ragmem.storage.sql.sqlite_errors import translate
 from ragmem.storage.sql.sqlite_files import integrity_check
 
@@ -31,9 +32,8 @@ def copy_database(source: Path, target: Path, *, verified: bool = True) -> None:
     try:
         unfinished.unlink(missing_ok=True)
         os.close(os.open(unfinished, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
-        uri = f"{source.absolute().as_uri()}?mode=ro"
         with (
-            closing(sqlite3.connect(uri, uri=True)) as read,
+            closing(open_to_read(source).connection) as read,
             closing(sqlite3.connect(unfinished)) as written,
         ):
             read.backup(written)

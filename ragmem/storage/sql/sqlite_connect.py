@@ -80,11 +80,11 @@ def open_file(
     while True:
         identity = _identity(path)
         if only_read:
-            opened = _open_to_read(path, identity, "it was opened to be read")
+            opened = open_to_read(path, identity, "it was opened to be read")
         elif os.access(path, os.W_OK) and os.access(path.parent, os.W_OK):
             opened = _open_to_write(path, identity, busy_timeout, turn)
         else:
-            opened = _open_to_read(path, identity, "the home is read-only")
+            opened = open_to_read(path, identity, "the home is read-only")
         if _identity(path) == identity:
             return opened
         opened.connection.close()
@@ -106,7 +106,7 @@ def _open_to_write(
         if not isinstance(translate(error, path), StorageError):
             raise
         # A full disk has no space for the -shm file; the stored data can still be read.
-        return _open_to_read(path, identity, str(error))
+        return open_to_read(path, identity, str(error))
     # FULL: an acknowledged memory survives a power cut, not only a killed process.
     connection.execute("PRAGMA synchronous=FULL")
     connection.execute("PRAGMA foreign_keys=ON")
@@ -137,7 +137,8 @@ def _use_wal(
                 return
 
 
-def _open_to_read(path: Path, identity: tuple[int, ...], obstacle: str) -> OpenFile:
+def open_to_read(path: Path, identity: tuple[int, ...] = (), obstacle: str = "") -> OpenFile:
+    """Open a database read-only, also in a folder that cannot be written. Raises StorageError, sqlite3.Error."""
     for options, immutable in (("mode=ro", False), ("mode=ro&immutable=1", True)):
         if immutable:
             identity = _identity(path, immutable=True)

@@ -100,22 +100,23 @@ def classify_by_judge(text: str, verdict: Verdict, *, protected: bool = False, s
     worth = verdict.probabilities["tier"]
     tier = Tier.INGEST if worth[Tier.INGEST] >= worth[Tier.SUMMARIZE] else Tier.SUMMARIZE
     shares = ", ".join(f"{name} {probability:.2f}" for name, probability in worth.items())
+    # A reason to keep a text comes first: it may contradict the shares, and lists show only the first reason.
     told = f"{shares}; protected {verdict.protected:.2f}"
     kept_by = ""
     if source in KEPT_SOURCES:
-        kept_by = "kept: of a source that people keep"
+        kept_by = "kept: people maintain its source"
     elif is_greeting(text) and not protected:
         return Signal(Tier.DISCARD, (), "a greeting")
     elif protected:
         kept_by = "kept: protected"
     if verdict.is_foreign:
-        return Signal(Tier.INGEST, (), f"{told}; {OTHER_LANGUAGE}")
+        return Signal(Tier.INGEST, (), f"{OTHER_LANGUAGE}; {told}")
     if kept_by and len(text) <= SHORT:
-        return Signal(Tier.INGEST, (), f"{told}; {kept_by}, and short")
+        return Signal(Tier.INGEST, (), f"{kept_by}, and it is short; {told}")
     if verdict.discard > 0.5:
         kept_by = kept_by or reason_to_keep(verdict)
         tier = Tier.SUMMARIZE if kept_by else Tier.DISCARD
-        return Signal(tier, (), "; ".join(filter(None, (told, kept_by, verdict.reason))), judged=True)
+        return Signal(tier, (), "; ".join(filter(None, (kept_by, told, verdict.reason))), judged=True)
     return Signal(tier, (), "; ".join(filter(None, (told, verdict.reason))), judged=True)
 
 

@@ -129,6 +129,17 @@ def test_what_a_person_keeps_is_never_discarded(source):
     assert not is_noise(CHATTER, source=source)
 
 
+@pytest.mark.parametrize("times", [1, 20], ids=["short", "long"])
+def test_the_first_reason_is_what_keeps_a_text_from_being_discarded(times):
+    for kept in (
+        classify(CHATTER * times, source="ingest"),
+        classify(CHATTER * times, source="transcripts", protected=True),
+        classify("Danke, das sieht wirklich sehr gut aus. " * times, source="transcripts"),
+    ):
+        assert kept.tier is not Tier.DISCARD
+        assert kept.reason.startswith("kept: ")
+
+
 def test_a_greeting_is_discarded():
     assert classify("ok, thanks!", source="transcripts").reason == "a greeting"
 

@@ -138,7 +138,7 @@ def _use_wal(
 
 
 def open_to_read(path: Path, identity: tuple[int, ...] = (), obstacle: str = "") -> OpenFile:
-    """Open a database read-only, also in a folder that cannot be written. Raises StorageError, sqlite3.Error."""
+    """Open a database to read it, even in a read-only folder. Raises StorageError, sqlite3.Error."""
     for options, immutable in (("mode=ro", False), ("mode=ro&immutable=1", True)):
         if immutable:
             identity = _identity(path, immutable=True)

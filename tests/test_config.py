@@ -11,8 +11,14 @@ from ragmem.config.documents import json_lines, toml_lines
 from ragmem.config.loader import load
 from ragmem.config.places import find_default, find_places
 from ragmem.config.settings import Settings
-from ragmem.domain.model import Kind
+from ragmem.config.sources import RESERVED
+from ragmem.domain.entities import user_statements
+from ragmem.domain.model import SHARED, Kind
+from ragmem.domain.records.records import RECORDS
 from ragmem.errors import EXIT_USAGE, ConfigError
+from ragmem.services.ingestion import drafts
+from ragmem.services.lifecycle import cards
+from ragmem.services.transfer import foreign_importer
 
 ALWAYS = [
     "memory",
@@ -274,6 +280,8 @@ def test_an_unknown_key_names_file_line_and_the_nearest_key(home: Path) -> None:
         ('[sources.a]\nglob = "x/**"', "must end in a file name", ""),
         ('[sources.a]\nglob = "x/**.md"', "must be alone", ""),
         ('[sources."a b"]\nglob = "x"', "cannot be a source's name", "a-z"),
+        ('[sources.ingest]\nglob = "x"', "ragmem itself stores memories under it", "another name"),
+        ("[sources.skils]\nenabled = false", "[sources.skils] has no glob", 'did you mean "skills"?'),
         ("[sorces.a]\nglob = 'x'", 'unknown key "sorces"', "sources"),
         ("sources = 3", '"sources" must be a table', ""),
         ("[sources]\na = 3", '"sources.a" must be a table', ""),
@@ -284,6 +292,11 @@ def test_a_wrong_source_is_refused_with_a_hint(home: Path, text: str, message: s
     error = refusal(home)
     assert message in str(error)
     assert hint in error.hint
+
+
+def test_no_source_has_the_name_of_what_ragmem_stores_itself() -> None:
+    names = {drafts.SOURCE, cards.SOURCE, foreign_importer.SOURCE, user_statements.SOURCE, RECORDS, SHARED}
+    assert names == RESERVED
 
 
 # --- config.toml

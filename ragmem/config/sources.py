@@ -3,7 +3,7 @@
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -40,6 +40,9 @@ KEYS: dict[str, tuple[Any, Rule]] = {
     "enabled": (True, Rule("false turns the source off")),
     "description": ("", Rule("a description of the source, in one line")),
 }
+RESERVED = frozenset({"consolidated", "graph", "import", "ingest", "records", "shared"})
+"""Sources of memories that no seed has read: `gc --missing` would look for their files."""
+
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
 _TOP_LEVEL = ("sources", "exclude")
 
@@ -95,7 +98,7 @@ def read_sources(
             entry.values["glob"] = tuple(
                 _expand_variables(glob, environ or {}, moved) for glob in entry.values["glob"]
             )
-        spec = _spec(name, entry, variables, home)
+        spec = _spec(name, entry, variables, home, names=entries)
         specs[name] = replace(spec, globs=_expand_auto_memory(spec.globs, environ or {}, moved, home))
         origins += [Origin(f"sources.{name}.{key}", entry.values[key], entry.origins[key]) for key in KEYS]
     return specs, exclude, origins
@@ -110,6 +113,9 @@ def _lay_over(entries: dict[str, _Entry], document: Document) -> None:
             raise document.error(
                 f'"{name}" cannot be a source\'s name', "sources", name, hint="use a-z, 0-9, - and _"
             )
+        if name in RESERVED:
+            problem = f'"{name}" cannot be a source\'s name, because ragmem itself stores memories under it'
+            raise document.error(problem, "sources", name, hint="choose another name")
         if not isinstance(table, dict):
             known = nearest(name, KEYS) if name in KEYS else f"write [sources.{name}]"
             raise document.error(f'"sources.{name}" must be a table', "sources", name, hint=known)
@@ -194,7 +200,9 @@ def _expand_auto_memory(
     return tuple(moved)
 
 
-def _spec(name: str, entry: _Entry, variables: Variables, home: Path) -> SourceSpec:
+def _spec(
+    name: str, entry: _Entry, variables: Variables, home: Path, *, names: Iterable[str]
+) -> SourceSpec:
     for key, (default, rule) in KEYS.items():
         if override := variables.find("sources", name, key):
             entry.values[key] = from_variable(*override, default, rule)
@@ -209,9 +217,8 @@ def _spec(name: str, entry: _Entry, variables: Variables, home: Path) -> SourceS
         entry.origins.setdefault(key, "default")
     values = entry.values
     if not values["glob"]:
-        raise entry.document.error(
-            f"[sources.{name}] has no glob", "sources", name, hint=KEYS["glob"][1].about
-        )
+        hint = nearest(name, (other for other in names if other != name), otherwise=KEYS["glob"][1].about)
+        raise entry.document.error(f"[sources.{name}] has no glob", "sources", name, hint=hint)
     if values["reader"] == "checkpoints":
         for glob in values["glob"]:
             if not glob.endswith("/.git"):

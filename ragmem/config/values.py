@@ -115,14 +115,14 @@ def parse(text: str, default: Any) -> Any:
     return text
 
 
-def nearest(name: str, names: Iterable[str]) -> str:
-    """Return a hint with the nearest valid name, or with all of them if none is near."""
+def nearest(name: str, names: Iterable[str], *, otherwise: str = "") -> str:
+    """Return a hint with the nearest valid name; if none is near, `otherwise`, or all names without it."""
     # Needed for what is misspelt alone.
     import difflib  # noqa: PLC0415
 
     known = list(names)
     close = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
-    return f'did you mean "{close[0]}"?' if close else "known: " + ", ".join(known)
+    return f'did you mean "{close[0]}"?' if close else otherwise or "known: " + ", ".join(known)
 
 
 def _require(fits: bool, wanted: str, value: Any) -> None:  # noqa: FBT001 - a condition, not a switch

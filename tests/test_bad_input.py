@@ -1339,6 +1339,20 @@ def test_a_glob_that_matches_nothing_is_a_note(home: Home):
     home.assert_nothing_lost()
 
 
+def test_a_glob_of_ones_own_that_matches_nothing_is_a_note_in_every_seed(home: Home):
+    home.write("own.toml", '[sources.own]\nglob = "note/*.md"\n[sources.folder]\nglob = "notes"\n')
+    result = home.run("seed", "--sources", "own.toml")
+    assert (result.code, result.err.splitlines()) == (
+        3,
+        [
+            "note: source own: no file matches ~/note/*.md",
+            "failed: ~/notes: a folder; a glob that ends in /**/*.md finds the files in it",
+        ],
+    )
+    home.assert_nothing_lost()
+    assert "no file matches" not in home.run("seed", "--sources", "own.toml", "--quiet").err
+
+
 def test_an_ambiguous_prefix_asks_for_more(home: Home):
     with closing(sqlite3.connect(home.database)) as connection, connection:
         connection.execute("UPDATE memories SET id = 'aaaa' || substr(id, 5) WHERE title != 'Pool'")

@@ -117,10 +117,15 @@ def seed(
         )
         bar.close()
         indexing = background and bool(report.pending) and index_in_background(memory)
+        origins = {key: origin for key, _, origin in memory.settings.origins()}
         for tally in report.tallies:
-            if source and not tally.files and not quiet:
-                globs = shown_globs(memory.settings.sources[tally.source].globs)
-                tell(f"note: source {tally.source}: no file matches {globs}")
+            # Most shipped globs match nothing on most machines; a person's own one is perhaps mistyped.
+            meant = source or origins[f"sources.{tally.source}.glob"] != "default"
+            if meant and not (tally.files or tally.failed or quiet):
+                spec = memory.settings.sources[tally.source]
+                # A relative glob begins at the folder of its file, which is seldom the current one.
+                globs = [one if one[0] in "~/{" else str(spec.base / one) for one in spec.globs]
+                tell(f"note: source {tally.source}: no file matches {shown_globs(globs)}")
         active, wanted = memory.models.active(), memory.models.wanted_id()
         if expected is not None:
             verdict = seed_expect.verdict_of(memory, report, expected)

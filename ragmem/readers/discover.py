@@ -24,7 +24,7 @@ _MAGIC = lazy(r"[*?[]")
 _ANY_FOLDERS = "**"
 _OF_REPOSITORY = f"{REPOSITORY}/"
 
-FOLDER = "a folder"
+FOLDER = "a folder; a glob that ends in /**/*.md finds the files in it"
 READ_ALREADY = "a link to a folder that was read already"
 BROKEN = "a broken link"
 FOREIGN_NAME = "its name is not UTF-8"

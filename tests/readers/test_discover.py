@@ -129,7 +129,7 @@ def test_broken_links_folders_and_pipes_are_skipped_with_a_reason(tmp_path: Path
     assert names(found, tmp_path) == ["s/a.md"]
     assert {item.path.name: item.reason for item in found.skipped} == {
         "broken.md": "a broken link",
-        "folder.md": "a folder",
+        "folder.md": "a folder; a glob that ends in /**/*.md finds the files in it",
         "pipe.md": "a pipe",
     }
 

@@ -1339,6 +1339,13 @@ def test_a_glob_that_matches_nothing_is_a_note(home: Home):
     home.assert_nothing_lost()
 
 
+def test_seed_goes_on_with_the_model_of_the_vectors_if_the_configured_one_is_missing(home: Home):
+    result = home.run("seed", **FAKE | {"RAGMEM_MODELS_BACKEND": "nope"})
+    assert (result.code, 'makes them with ""' in result.err) == (0, False)
+    assert "`ragmem doctor` says what the configured model lacks" in result.err
+    home.assert_nothing_lost()
+
+
 def test_a_glob_of_ones_own_that_matches_nothing_is_a_note_in_every_seed(home: Home):
     home.write("own.toml", '[sources.own]\nglob = "note/*.md"\n[sources.folder]\nglob = "notes"\n')
     result = home.run("seed", "--sources", "own.toml")

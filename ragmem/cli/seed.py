@@ -132,9 +132,12 @@ def seed(
         elif expect is not None:
             seed_expect.write_expectations(memory, report, expect)
     if active is not None and active.model != wanted and not quiet:
-        tell(
-            f'note: the vectors are those of "{active.model}"; `ragmem models use` makes them with "{wanted}"'
+        step = (
+            f'`ragmem models use` makes them with "{wanted}"'
+            if wanted
+            else "`ragmem doctor` says what the configured model lacks"
         )
+        tell(f'note: the vectors are those of "{active.model}"; {step}')
     if as_json:
         expectations = {"expectations": seed_expect.shape(verdict)} if verdict else {}
         say_json(_document(report, explain=listed) | {"background": indexing} | expectations)

@@ -200,9 +200,7 @@ def _expand_auto_memory(
     return tuple(moved)
 
 
-def _spec(
-    name: str, entry: _Entry, variables: Variables, home: Path, *, names: Iterable[str]
-) -> SourceSpec:
+def _spec(name: str, entry: _Entry, variables: Variables, home: Path, *, names: Iterable[str]) -> SourceSpec:
     for key, (default, rule) in KEYS.items():
         if override := variables.find("sources", name, key):
             entry.values[key] = from_variable(*override, default, rule)

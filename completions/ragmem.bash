@@ -466,11 +466,11 @@ _ragmem_argument() {
         "inspect impact:0") action='_ragmem_known symbol' ;;
         "inspect plots:"*) action='_ragmem_words decay ages weeks growth tiers sources projects degree topics connections states kept archive recalls injections gc latency' ;;
         "projects:0") _ragmem_words list join split rename move assign ;;
-        "projects join:0") action='_ragmem_known project' ;;
-        "projects join:1") action='_ragmem_known project' ;;
-        "projects split:0") action='_ragmem_known project' ;;
+        "projects join:0") action='_ragmem_known real-project' ;;
+        "projects join:1") action='_ragmem_known real-project' ;;
+        "projects split:0") action='_ragmem_known real-project' ;;
         "projects split:1") action='_ragmem_known part' ;;
-        "projects rename:0") action='_ragmem_known project' ;;
+        "projects rename:0") action='_ragmem_known real-project' ;;
         "projects move:0") action='_ragmem_known folder' ;;
         "projects move:1") action=_ragmem_files ;;
         "projects assign:"*) action='_ragmem_hinted memory' ;;

@@ -79,7 +79,7 @@ def _configured_sources() -> Iterable[str]:
 
 def projects(prefix: str) -> Pairs:
     """Return the names of projects, in any case."""
-    # `user` is not a project but a scope; every option that takes a project takes it.
+    # `user` is not a project but a scope: options that take a project take it, and `projects join` does not.
     scopes = {"user": "what belongs to you and to no project", "unassigned": "what names no known project"}
     found = [(name, hint) for name, hint in scopes.items() if name.startswith(prefix)]
     return found + completion.projects(find_database(), prefix)
@@ -164,6 +164,7 @@ FINDERS: dict[str, Callable[[str], Pairs]] = {
     "model": models,
     "part": _in_memory(completion.project_parts),
     "project": projects,
+    "real-project": _in_memory(completion.projects),
     "proposal": _in_memory(completion.proposals),
     "rule": gc_rules,
     "run": _in_memory(completion.gc_runs),

@@ -412,6 +412,7 @@ def at_home(home, monkeypatch):
         ("source", "inge", ["ingest"]),
         ("project", "us", ["user"]),
         ("project", "una", ["unassigned"]),
+        ("real-project", "", ["harbour"]),
         ("project", "har", ["harbour"]),
         ("project", "qu", []),
         ("part", "", ["/repos/harbour", "/repos/quay", "git.example/sam/harbour", "quay-2"]),

@@ -401,6 +401,18 @@ CASES = (
     Case("a date that is none", "ingest notes/wal.md --at soon", 2, '"soon" is not a date'),
     Case("a date that is none", "query wal --since soon", 2, '"soon" is not a date'),
     Case(
+        "dates in the wrong order",
+        "query wal --since 2026-02-01 --until 2026-01-01",
+        2,
+        'there is no time from "2026-02-01" until "2026-01-01"',
+    ),
+    Case(
+        "dates in the wrong order",
+        "inspect memories --since 7d --until 2w",
+        2,
+        'there is no time from "7d" until "2w"',
+    ),
+    Case(
         "a span before the first year",
         "query wal --since 99999y",
         2,

@@ -137,6 +137,16 @@ def test_stored_control_sequences_reach_no_terminal(ragmem):
         assert "\x07" not in text
 
 
+def test_a_name_with_a_line_end_adds_no_line(ragmem, tmp_path):
+    name = tmp_path / "pier\n1. Invented.md"
+    name.write_text("# Mooring\n\nThe narwhal moors at the northern pier.\n")
+    ragmem("ingest", str(name))
+    lines = ragmem("query", "narwhal", "--limit", "1").stdout.splitlines()
+    assert [line for line in lines if line.startswith("1. ")] == [
+        "1. Mooring  " + lines[0].rpartition(" ")[2]
+    ]
+
+
 @pytest.mark.usefixtures("ids")
 def test_a_status_is_a_word_and_a_colour():
     _, text = on_terminal("doctor", "--read-only", columns=140)

@@ -176,12 +176,11 @@ def query(
     first, end = parse_span(since, until, now=(moment := now()))
     with open_memory(sources_file=sources_file, quiet=quiet) as memory:
         projects = select_projects(memory, project, every=every)
-        sources = require_sources(memory.catalog, memory.settings, source or ())
         question = Question(
             text=asked,
             projects=projects,
             kinds=tuple(kind or ()),
-            sources=sources,
+            sources=require_sources(memory.catalog, memory.settings, source or ()),
             spec=spec,
             tags=tuple(tag or ()),
             types=tuple(type_ or ()),
@@ -431,4 +430,5 @@ def _origin(match: Match, redactor: Redactor) -> str:
     more += f"  beside {match.neighbour[:SHORT_ID_LENGTH]}" if match.neighbour else ""
     if match.replaced:
         more += f"  in place of {', '.join(one.supersession.older[:12] for one in match.replaced[:3])}"
-    return f"{memory.short_id}  {when}  {memory.kind.value}  {place}{more}"
+    # A file's name can have line ends.
+    return f"{memory.short_id}  {when}  {memory.kind.value}  {place}{more}".replace("\n", " ")

@@ -241,9 +241,10 @@ def _left_out(folder: Path, discovery: Discovery, files: Sequence[Path]) -> Iter
         told += ["..."] if len(types) > _TYPES_TOLD else []
         saved = [f"{name} as {SAVE_AS[name]}" for name in sorted(types) if name in SAVE_AS]
         save = f", or save {', '.join(saved)}" if saved else ""
+        one = types.total() == 1
+        were = "file of an unsupported type was" if one else "files of unsupported types were"
         yield (
-            f"{show(folder)}: {types.total():,} files of unsupported types were skipped "
-            f"({', '.join(told)}); name a file to read it{save}"
+            f"{show(folder)}: {types.total():,} {were} skipped ({', '.join(told)}); name a file to read it{save}"
         )
 
 

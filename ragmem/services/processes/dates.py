@@ -76,8 +76,9 @@ def parse_span(
     """
     first, end = (parse_moment(text, now=now) if text else None for text in (since, until))
     if first and end and first >= end:
+        single = "the end is not included: for a single day, end with the next one"
         raise UsageError(
             f'there is no time from "{since}" until "{until}"',
-            hint="the end is not included: for a single day, end with the next one",
+            hint="exchange the two dates" if first > end else single,
         )
     return first, end

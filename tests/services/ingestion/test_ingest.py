@@ -204,6 +204,10 @@ def test_a_folder_gives_texts_without_a_suffix_that_are_named_like_a_note(memory
     (told,) = handed.warnings
     assert "docs: 6 files of unsupported types were skipped (" in told
     assert "1 .py" in told
+    for name in ("Makefile", "LICENSE", "run", "tool 1.sh", "My App"):
+        (here / name).unlink()
+    (told,) = memory.ingestion.draft([here], DraftOptions()).warnings
+    assert told == f"{here}: 1 file of an unsupported type was skipped (1 .py); name a file to read it"
 
 
 def test_a_note_in_a_marked_folder_belongs_to_its_project(memory, tmp_path: Path):

@@ -42,7 +42,7 @@ Examples:
   ragmem context
   ragmem context "speed up the departures query" --budget 1500
   ragmem context --session 5f2c
-  ragmem context --session 5f2c --prompt "why does the importer time out at night"
+  ragmem context --session 5f2c --prompt "why does the tide importer time out at night"
 
 \b
 Exit codes:

@@ -151,7 +151,7 @@ def reason_to_skip(prompt: str, *, first: bool = False) -> str:
     words = _WORD.findall(_UNSPACED.sub(" ", text) if unspaced else text)
     said = sum(word.lower() not in _SMALL for word in words) + count_words(_SMALL_UNSPACED.sub("", unspaced))
     if said < MIN_WORDS or is_order(text):
-        return "too few words" if len(text) * 2 > len(prompt.strip()) else "a paste"
+        return "too few content words" if len(text) * 2 > len(prompt.strip()) else "a paste"
     if not first and len(words) + count_words(unspaced) <= POINTING_WORDS and _POINTING.search(text):
         return "points back"
     return ""

@@ -151,12 +151,12 @@ def test_a_prompt_without_spaces_begins_a_topic(prompt):
 @pytest.mark.parametrize(
     ("prompt", "reason"),
     [
-        ("继续", "too few words"),
-        ("お願いします。", "too few words"),
-        ("重启后端服务", "too few words"),
+        ("继续", "too few content words"),
+        ("お願いします。", "too few content words"),
+        ("重启后端服务", "too few content words"),
         (f"これは{TIDES}", "points back"),
         (f"还是{TABLE}", "points back"),
-        ('@agent Continue: "Continue to iterate over each of the files?"', "too few words"),
+        ('@agent Continue: "Continue to iterate over each of the files?"', "too few content words"),
     ],
 )
 def test_a_prompt_without_spaces_can_say_too_little_or_point_back(prompt, reason):

@@ -202,11 +202,15 @@ def test_a_question_to_one_project_is_asked_of_it_alone(seed):
 
 def test_a_first_file_is_written_from_what_there_is_and_holds(home, ragmem):
     command = ("seed", "--sources", "sources.toml", "--expect", "new.toml")
+    # One that is discarded, and one that cannot be read.
+    (home / "notes" / "thanks.md").write_text("Good evening, and thank you very much!\n")
+    (home / "notes" / "empty.md").write_text("")
     written = ragmem(*command, "--write-expect")
     text = (home / "new.toml").read_text()
 
-    assert written.returncode == 0
-    assert "[sources.notes]\nfiles = { min = 2 }\nmemories = { min = 2 }\n" in text
+    assert written.returncode == 3
+    assert "unread = { max = 1 }\n" in text
+    assert "[sources.notes]\nfiles = { min = 4 }\nmemories = { min = 2 }\n" in text
     assert ragmem(*command).returncode == 0
     (home / "notes" / "driver.md").unlink()
     assert ragmem(*command).returncode == 1

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ragmem.cli.common import bold, dim, printable, say, tell
 from ragmem.config.expectations import Expectations, QuestionExpectation, read_expectations
 from ragmem.errors import ConfigError, UsageError
-from ragmem.services.seeding.expectation_check import Outcome, Verdict, compare
+from ragmem.services.seeding.expectation_check import COUNTED_TIERS, Outcome, Verdict, compare
 from ragmem.services.seeding.outcome_reports import annotations, describe_outcome, junit, path_from, summary
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def report_to_ci(verdict: Verdict, options: ExpectOptions) -> None:
 
 
 def write_expectations(memory: "Ragmem", report: "SeedReport", path: Path) -> None:
-    """Write a first file of expectations: the present counts are the minimum."""
+    """Write a first file of expectations, which hold now: the present counts are the minimum."""
     from ragmem.services.processes.atomic_write import new_file
 
     stored = _tier_counts(memory)
@@ -151,11 +151,11 @@ def write_expectations(memory: "Ragmem", report: "SeedReport", path: Path) -> No
         "# Expectations that `ragmem seed --expect` checks; docs/ci.md explains each key.",
         "# A number must match exactly; a range is { min = 1, max = 9 }, and either end is optional.",
         "",
-        "unread = 0",
+        f"unread = {{ max = {report.failed} }}" if report.failed else "unread = 0",
     ]
     for tally in report.tallies:
         if tally.files:
-            memories = sum(count for (source, _), count in stored.items() if source == tally.source)
+            memories = sum(stored.get((tally.source, tier), 0) for tier in COUNTED_TIERS)
             lines += [
                 "",
                 f"[sources.{tally.source}]",

@@ -17,6 +17,9 @@ from ragmem.services.seeding.report import SeedReport, Tally
 Status = Literal["passed", "failed", "skipped"]
 Group = Literal["counts", "questions"]
 
+COUNTED_TIERS = (Tier.INGEST, Tier.SUMMARIZE)
+"""The tiers that `memories` counts."""
+
 MAX_NAME = 80
 """Characters of a question in the name of an outcome."""
 
@@ -112,7 +115,7 @@ def _number(count: Count, tally: Tally, *, stored: Mapping[tuple[str, str], int]
     """Return a number of a source: memories that are stored or would be, files that were read or failed."""
     tiers = {
         tier.value: int(getattr(tally, tier.value)) if stored is None else stored.get((tally.source, tier), 0)
-        for tier in (Tier.INGEST, Tier.SUMMARIZE)
+        for tier in COUNTED_TIERS
     }
     read = {"files": tally.files, "unread": tally.failed, Tier.DISCARD.value: tally.discard}
     return {**read, **tiers, "memories": sum(tiers.values())}[count.counted]

@@ -225,7 +225,13 @@ def _document(
 
 def _visible_items(plan: Plan, *, everything: bool) -> Iterable[Item]:
     # A memory that another rule would have removed is worth a line; thousands that simply stay are not.
-    return [item for item in plan.items if everything or item.action != "keep" or item.others]
+    from ragmem.services.lifecycle.upkeep import GONE
+
+    return [
+        item
+        for item in plan.items
+        if everything or item.action != "keep" or item.others or item.reason.startswith(GONE)
+    ]
 
 
 def _switch_idle(memory: Ragmem, wanted: bool, *, as_json: bool) -> int:

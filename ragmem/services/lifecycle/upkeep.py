@@ -13,6 +13,9 @@ from ragmem.storage.home.catalog import Catalog
 UNOWNED = "unowned"
 """The rule for entries of the store without a memory in the catalog."""
 
+GONE = "its source no longer has it"
+"""The beginning of the reason for a decision on a missing memory."""
+
 
 def find_superfluous(
     catalog: Catalog,
@@ -71,7 +74,7 @@ def find_superfluous(
             if identifier == keeper:
                 continue
             if identifier in gone and not entries[identifier].pinned and lasting:
-                left = "its source no longer has it, and it is " + same
+                left = f"{GONE}, and it is {same}"
                 decided[identifier] = Decision(identifier, "remove", "missing", left, (keeper,))
             elif entries[identifier].memory.source == SHARED:
                 reason = f"a duplicate of {keeper[:12]}, but its author withdrew it"
@@ -86,10 +89,9 @@ def find_superfluous(
 
 
 def _missing(identifier: str, *, is_kept: bool) -> Decision:
-    left = "its source no longer has it"
     if is_kept:
-        return Decision(identifier, "keep", "protected", f"{left}, but it is protected")
-    return Decision(identifier, "remove", "missing", left)
+        return Decision(identifier, "keep", "protected", f"{GONE}, but it is protected")
+    return Decision(identifier, "remove", "missing", GONE)
 
 
 def _duplicates(catalog: Catalog) -> list[list[str]]:

@@ -102,6 +102,17 @@ def test_a_vanished_file_is_only_missing_when_asked(memory, notes: Path):
     assert [item.rule for item in memory.gc.plan(missing=True).active_items()] == ["missing"]
 
 
+def test_a_protected_memory_whose_file_vanished_is_named(memory, notes: Path, inside, tmp_path: Path):
+    memory.seed()
+    (notes / "decision.md").unlink()
+    assert memory.gc.plan(missing=True).empty
+    config = tmp_path / "ragmem" / "config"
+    config.mkdir(exist_ok=True)
+    (config / "sources.toml").write_text(f'[sources.notes]\nglob = "{notes}/*.md"\n')
+    shown = inside("gc", "--missing", "--dry-run", RAGMEM_HOME=str(tmp_path / "ragmem")).stdout
+    assert "Database  its source no longer has it, but it is protected" in shown
+
+
 def test_a_file_that_comes_back_is_seeded_again(memory, notes: Path):
     memory.seed()
     ids = memory.catalog.memories.ids()

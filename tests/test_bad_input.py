@@ -6,6 +6,7 @@ CASES is also the source of docs/errors.md: `python tests/test_bad_input.py > do
 import ctypes
 import fcntl
 import os
+import re
 import shutil
 import signal
 import sqlite3
@@ -1610,6 +1611,7 @@ def test_a_disk_that_is_really_full_is_told(home: Home, small_disk: Path):
     result = home.run("seed", "--source", "notes", **elsewhere)
     assert result.code == 3
     assert "database or disk is full" in result.line
+    assert re.search(r"failed +0 MB free where", home.run("doctor", **elsewhere).out)
     home.database = small_disk / "data" / "memory.db"
     home.assert_nothing_lost()
     subprocess.run(["mount", "-o", "remount,size=50m", str(small_disk)], check=True)

@@ -83,9 +83,11 @@ OTHER_TOOLS = {
     "query": "ask find recall retrieve search",
     "ingest": "add remember save",
     "forget": "delete remove rm",
-    "inspect": "get list ls show stats",
+    "inspect": "config get list ls settings show stats",
     "doctor": "health status",
+    "gc": "clean prune undo",
     "seed": "index init load update",
+    "setup": "install",
     "share": "pull push sync",
     "serve": "server start",
 }

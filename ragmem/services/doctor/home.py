@@ -119,7 +119,8 @@ def check_disk(patient: DoctorContext) -> Iterator[Check]:
     while not folder.exists():
         folder = folder.parent
     free = shutil.disk_usage(folder).free
-    detail = f'{free / 1e9:.1f} GB free where "{folder}" is'
+    amount = f"{free / 1e9:.1f} GB" if free >= 1e9 else f"{free / 1e6:.0f} MB"
+    detail = f'{amount} free where "{folder}" is'
     if free < NO_SPACE:
         yield Check(
             "disk", "failed", detail, "free disk space: a write needs more than the data that it adds"

@@ -45,3 +45,14 @@ def test_a_folder_that_seed_reads_is_pointed_out(ragmem):
         done = ragmem("ingest", str(folder))
         assert done.returncode == 0
         assert "-s skills" in done.stderr
+
+
+def test_a_folder_of_which_seed_reads_no_file_is_not_pointed_out(ragmem):
+    tool = Path.home() / "repos" / "tool"
+    tool.mkdir(parents=True)
+    (tool / "guide.md").write_text("# Guide\n\nPush the tag last, because the pipeline waits for it.\n")
+    # The glob ~/repos/*/CLAUDE.md begins in this folder, and finds nothing.
+    done = ragmem("ingest", str(tool.parent))
+    assert (done.returncode, done.stderr) == (0, "")
+    (tool / "CLAUDE.md").write_text("Never push to main, because it deploys.\n")
+    assert "-s claudemds" in ragmem("ingest", str(tool.parent)).stderr

@@ -1,11 +1,11 @@
 """Count the files of given folders before anything is read."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from ragmem.config.settings import Settings, SourceSpec
 from ragmem.frozen import dataclass
-from ragmem.readers.discover import base_of, is_any_named
+from ragmem.readers.discover import base_of, discover, is_any_named
 from ragmem.readers.files import size_of
 from ragmem.services.ingestion.drafts import find_in_folder, readable_files
 
@@ -23,8 +23,7 @@ MOST_ENTRIES = 50_000
 class FolderSurvey:
     """The files of a folder that would be read; `more` if the count is incomplete.
 
-    `sources` are the sources of seed that read there: those with a folder in this one, and those that name
-    files of it.
+    `sources` are the sources of seed that read files of it, also hidden ones.
     """
 
     folder: Path
@@ -52,15 +51,15 @@ def _survey(folder: Path, *, settings: Settings, home: Path) -> FolderSurvey:
     sources = tuple(
         name
         for name, spec in settings.sources.items()
-        if any(base.is_relative_to(place) and base.is_dir() for base in _bases(spec, home))
-        or is_any_named(files, spec, home=home)
+        if is_any_named(files, spec, home=home) or _finds_files_in(place, spec, home)
     )
     return FolderSurvey(folder, len(files), sum(map(size_of, files)), discovery.cut, sources)
 
 
-def _bases(spec: SourceSpec, home: Path) -> Iterator[Path]:
-    for glob in spec.globs:
-        base = base_of(glob, spec, home=home)
-        if base is not None:
-            yield base
-            yield base.resolve()
+def _finds_files_in(folder: Path, spec: SourceSpec, home: Path) -> bool:
+    """Return whether a source finds a file in a folder, even a hidden one, by a glob of its own place."""
+    bases = (base.resolve() for glob in spec.globs if (base := base_of(glob, spec, home=home)))
+    if not any(base.is_relative_to(folder) and base.is_dir() for base in bases):
+        return False
+    found = discover(spec, home=home, most=MOST_ENTRIES).files
+    return any(file.resolve().is_relative_to(folder) for file in found)

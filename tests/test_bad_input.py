@@ -401,6 +401,12 @@ CASES = (
     ),
     Case("a date that is none", "ingest notes/wal.md --at soon", 2, '"soon" is not a date'),
     Case("a date that is none", "query wal --since soon", 2, '"soon" is not a date'),
+    Case("an unset variable as a run", "forget --source notes --ingest '' --yes", 2, "--ingest is empty"),
+    Case("an unset variable as an id", "gc --restore= --yes", 2, "--restore is empty"),
+    Case("an unset variable as a project", "ingest notes/wal.md --project ''", 2, "--project is empty"),
+    Case("an unset variable as a tag", "ingest notes/wal.md --tag db --tag ''", 2, "--tag is empty"),
+    Case("an unset variable as a date", "query wal --since ''", 2, "--since is empty"),
+    Case("an unset variable as a file", "seed --sources ''", 2, "--sources is empty"),
     Case(
         "dates in the wrong order",
         "query wal --since 2026-02-01 --until 2026-01-01",

@@ -148,6 +148,7 @@ def load_command(name: str) -> Any:
     command = typer.main.get_command(_for_typer(importlib.import_module(COMMANDS[name].module).app))
     command.name = name
     _keep_summaries(command)
+    _refuse_empty_values(command)
     return command
 
 
@@ -181,6 +182,22 @@ def _keep_summaries(group: Any) -> None:
     for command in getattr(group, "commands", {}).values():
         command.short_help = command.get_short_help_str(limit=sys.maxsize)
         _keep_summaries(command)
+
+
+def _refuse_empty_values(command: Any) -> None:
+    """Let no option take an empty value: an unset variable in a script must not widen what a command does."""
+
+    def refuse(ctx: Any, parameter: Any, value: Any) -> Any:
+        given = value if isinstance(value, list | tuple) else (value,)
+        if "" in given and ctx.get_parameter_source(parameter.name).name == "COMMANDLINE":
+            raise UsageError(f"{parameter.opts[0]} is empty", hint="give a value, or leave the option out")
+        return value
+
+    for parameter in command.params:
+        if parameter.param_type_name == "option" and parameter.callback is None:
+            parameter.callback = refuse
+    for inner in getattr(command, "commands", {}).values():
+        _refuse_empty_values(inner)
 
 
 def build() -> LazyGroup:

@@ -73,7 +73,7 @@ class Command:
 
 def _value(word: str, form: Any, settings: Mapping[str, Any]) -> str | int | None:
     """Return the value of an option; None for one that is not plain."""
-    if form is str and word.isprintable() and word[:1] != "-":
+    if form is str and word and word.isprintable() and word[:1] != "-":
         return word
     if form == int | None and word.isascii() and word.isdigit() and len(word) < 10:
         number = int(word)

@@ -20,7 +20,7 @@ CONTRACT = """\
   (docs/hooks.md).
 - `ragmem --offline COMMAND` lets nothing leave this machine, and says on standard error what was opened; so
   does `RAGMEM_OFFLINE=1`, which says nothing (docs/models.md).
-- An option's value follows it as the next word or after `=`. `--` ends the options.
+- An option's value follows it as the next word or after `=`, and is never empty. `--` ends the options.
 
 ## Exit codes
 

@@ -403,6 +403,9 @@ CASES = (
     Case("a date that is none", "query wal --since soon", 2, '"soon" is not a date'),
     Case("an unset variable as a run", "forget --source notes --ingest '' --yes", 2, "--ingest is empty"),
     Case("an unset variable as an id", "gc --restore= --yes", 2, "--restore is empty"),
+    Case(
+        "an address", "ingest https://a.example/b.md", 2, '"https://a.example/b.md" is an address, not a file'
+    ),
     Case("an unset variable as a project", "ingest notes/wal.md --project ''", 2, "--project is empty"),
     Case("an unset variable as a tag", "ingest notes/wal.md --tag db --tag ''", 2, "--tag is empty"),
     Case("an unset variable as a date", "query wal --since ''", 2, "--since is empty"),

@@ -244,6 +244,8 @@ def _check_paths(paths: list[str], *, explain: bool, dry_run: bool, titled: bool
     if "" in paths:
         # An unset variable in a script must not store the working folder.
         raise UsageError("a path is empty", hint="give a path, or - for standard input")
+    for address in (path for path in paths if "://" in path and not Path(path).exists()):
+        raise UsageError(f'"{address}" is an address, not a file', hint="save the page, and give its path")
     if titled and paths and "-" not in paths:
         raise UsageError(
             "--title is for standard input, not for files", hint="ragmem ingest - --title TITLE < FILE"

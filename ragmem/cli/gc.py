@@ -483,7 +483,8 @@ def _say_plan(plan: Plan, clusters: Sequence[PlanCluster], *, everything: bool, 
         say_fitted(f"nothing to do: {plural(plan.memories, 'memory', 'memories')} checked")
     else:
         after = plan.searched - plan.removal_count
-        say_fitted(f"searched by default: {plan.searched:,} memories now, {after:,} afterwards")
+        found = plural(plan.searched, "memory", "memories")
+        say_fitted(f"searched by default: {found} now, {after:,} afterwards")
     if plan.cards:
         say_fitted(f"{plural(len(plan.cards), 'cluster')} for the language model to summarize")
     if plan.comparisons:

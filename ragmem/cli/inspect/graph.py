@@ -192,7 +192,10 @@ def communities(
     if not around:
         tell_rest(shape["total"] - len(shape["communities"]), "community", "communities")
         if shape["alone"]:
-            tell(f"{plural(shape['alone'], 'entity', 'entities')} of {shape['entities']:,} have no relation")
+            have = "has" if shape["alone"] == 1 else "have"
+            tell(
+                f"{shape['alone']:,} of {plural(shape['entities'], 'entity', 'entities')} {have} no relation"
+            )
     return EXIT_OK
 
 

@@ -1547,6 +1547,17 @@ def test_a_read_only_home_is_backed_up_elsewhere(read_only: Home):
     read_only.assert_nothing_lost()
 
 
+def test_ingest_of_a_folder_names_a_folder_in_it_that_cannot_be_read(home: Home):
+    closed = home.write("notes/closed/new.md", NEW_NOTE).parent
+    closed.chmod(0)
+    try:
+        result = home.run("ingest", "notes", first=unprivileged())
+    finally:
+        closed.chmod(0o700)
+    assert "warning: skipped ~/notes/closed: permission denied" in result.err.splitlines()
+    home.assert_nothing_lost()
+
+
 def test_a_read_only_home_is_told_by_doctor(read_only: Home):
     result = read_only.run("doctor", first=unprivileged())
     assert (result.code, "is not writable, so nothing new is stored" in result.out) == (0, True)

@@ -209,7 +209,8 @@ def _unique_files(found: Mapping[Path, None], skipped: dict[Path, str]) -> list[
                     files.append(path)
                 seen.add((status.st_dev, status.st_ino))
         if reason:
-            skipped[path] = reason
+            # A folder that could not be read keeps that reason.
+            skipped.setdefault(path, reason)
     return files
 
 

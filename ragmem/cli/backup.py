@@ -74,7 +74,7 @@ def backup(
                 say_json({"schema": 1, "dry_run": True, "file": str(where), "counts": counts})
             else:
                 what = plural(counts["memories"], "memory", "memories")
-                say(f"would back {what} up to {where}")
+                say(f"would back up {what} to {where}")
             return EXIT_OK
         memory.inbox.drain()
         made = back_up(

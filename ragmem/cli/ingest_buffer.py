@@ -60,7 +60,7 @@ def drain(*, as_json: bool, quiet: bool) -> int:
         twice = f", {done.duplicates:,} of them duplicates" if done.duplicates else ""
         say(f"ingested {plural(done.writes, 'write')}{twice}")
         if indexed > done.writes and not quiet:
-            tell(f"made the vectors of {plural(indexed, 'memory', 'memories')} that were waiting")
+            tell(f"made the missing vectors of {plural(indexed, 'memory', 'memories')}")
         if taken.events:
             brought = plural(len(taken.ids), "memory is", "memories are")
             say(f"processed {plural(taken.events, 'event')} of hooks: {brought} new or changed")

@@ -160,7 +160,7 @@ def _say_plan(planned: "Plan", done: "ScrubResult | None", *, as_json: bool, qui
         plural(len(planned.backups), "backup"),
     ]
     if planned.empty:
-        say("it is not stored anywhere")
+        say("nothing to remove")
     else:
         say(f"{'would clean' if would else 'cleaned'} {', '.join(counts)}")
     if not quiet:

@@ -44,7 +44,7 @@ def test_it_shows_asks_cleans_and_proves(inside, filled, home):
     assert cleaned.returncode == 0
     assert cleaned.stdout.splitlines()[-1].startswith("0 left in ")
     assert not any(TOKEN.encode() in path.read_bytes() for path in home.rglob("*") if path.is_file())
-    assert inside("scrub", TOKEN, "--yes").stdout.startswith("it is not stored anywhere\n0 left in ")
+    assert inside("scrub", TOKEN, "--yes").stdout.startswith("nothing to remove\n0 left in ")
     for answer in (shown, refused, cleaned):
         assert TOKEN not in answer.stdout + answer.stderr
 

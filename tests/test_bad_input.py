@@ -1547,6 +1547,16 @@ def test_a_read_only_home_is_backed_up_elsewhere(read_only: Home):
     read_only.assert_nothing_lost()
 
 
+@pytest.mark.parametrize("read_only", ["log"], indirect=True)
+def test_a_read_only_home_whose_log_cannot_be_read_is_not_backed_up(read_only: Home):
+    read_only.data.chmod(0o700)
+    (read_only.data / "memory.db-shm").unlink()
+    read_only.data.chmod(0o500)
+    result = read_only.run("backup", "copy.tar.gz", first=unprivileged())
+    assert (result.code, "its log cannot be read" in result.line) == (3, True)
+    assert not (read_only.root / "copy.tar.gz").exists()
+
+
 def test_ingest_of_a_folder_names_a_folder_in_it_that_cannot_be_read(home: Home):
     closed = home.write("notes/closed/new.md", NEW_NOTE).parent
     closed.chmod(0)

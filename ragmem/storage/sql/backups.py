@@ -10,7 +10,7 @@ from ragmem.config.folders import sync
 from ragmem.errors import StorageError, StoreDamagedError, os_errors_as
 from ragmem.storage.sql.sqlite_connect import open_to_read
 from ragmem.storage.sql.sqlite_errors import translate
-from ragmem.storage.sql.sqlite_files import integrity_check
+from ragmem.storage.sql.sqlite_files import integrity_check, log_of
 
 FOLDER = "backups"
 """Below the home's data folder."""
@@ -32,11 +32,12 @@ def copy_database(source: Path, target: Path, *, verified: bool = True) -> None:
     try:
         unfinished.unlink(missing_ok=True)
         os.close(os.open(unfinished, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
-        with (
-            closing(open_to_read(source).connection) as read,
-            closing(sqlite3.connect(unfinished)) as written,
-        ):
+        opened = open_to_read(source)
+        with closing(opened.connection) as read, closing(sqlite3.connect(unfinished)) as written:
             read.backup(written)
+            # Such a connection sees neither the log nor what is written meanwhile.
+            if opened.immutable and (log_of(source).exists() or not opened.is_current()):
+                raise sqlite3.OperationalError("it is being written, and its log cannot be read")
             # A single file without a -wal.
             written.execute("PRAGMA journal_mode = DELETE")
             problems = integrity_check(written, limit=20) if verified else []

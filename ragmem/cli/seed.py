@@ -235,7 +235,8 @@ def _say(report: Any, *, listed: bool, explain: bool, quiet: bool, named: bool) 
         _tell_extraction(report.extraction)
     if report.run:
         say(f"run {report.run}")
-    for problem in report.problems[:SHOWN_PROBLEMS]:
+    # Failures first: the exit code is theirs, and many warnings must not hide them.
+    for problem in sorted(report.problems, key=lambda one: one.level != "failed")[:SHOWN_PROBLEMS]:
         reason = problem.reason if problem.place in problem.reason else f"{problem.place}: {problem.reason}"
         tell(f"{problem.level}: {reason}")
     if len(report.problems) > SHOWN_PROBLEMS:

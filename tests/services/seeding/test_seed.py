@@ -236,6 +236,19 @@ def test_a_quiet_seed_prints_nothing_but_what_failed(inside, notes):
     assert [line.partition(":")[0] for line in done.stderr.splitlines()] == ["failed"]
 
 
+def test_many_warnings_do_not_hide_what_failed(inside, notes):
+    for number in range(50):
+        (notes / f"a{number}.md").write_text(f"---\na: b: {number}\n---\nWe decided on {number} buoys.\n")
+    (notes / "z.md").write_text("")
+    sources = notes.parent / "many.toml"
+    sources.write_text(f'[sources.notes]\nglob = "{notes}/*.md"\n')
+    done = inside("seed", "--sources", str(sources))
+    assert done.returncode == 3
+    told = [line for line in done.stderr.splitlines() if line.startswith(("failed: ", "warning: "))]
+    assert told[0].startswith(f'failed: cannot read "{notes}/z.md"')
+    assert told[1].startswith("warning: ")
+
+
 def test_a_dry_run_shows_the_path_and_one_reason_and_explains_on_demand(inside, notes):
     sources = notes.parent / "shown.toml"
     sources.write_text(f'[sources.notes]\nglob = "{notes}/*.md"\n')

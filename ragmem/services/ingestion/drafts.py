@@ -244,7 +244,8 @@ def _left_out(folder: Path, discovery: Discovery, files: Sequence[Path]) -> Iter
         one = types.total() == 1
         were = "file of an unsupported type was" if one else "files of unsupported types were"
         yield (
-            f"{show(folder)}: {types.total():,} {were} skipped ({', '.join(told)}); name a file to read it{save}"
+            f"{show(folder)}: {types.total():,} {were} skipped ({', '.join(told)}); "
+            f"name a file to read it{save}"
         )
 
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, get_args
 
-from ragmem.assistants import load_assistants
+from ragmem.assistants import load_assistants, session_files
 from ragmem.assistants.assistant import Assistant
 from ragmem.config.documents import Document
 from ragmem.config.places import expand_home
@@ -92,7 +92,7 @@ def read_sources(
             and "glob" not in entry.values
             and entry.values.get("reader") == "transcripts"
         ):
-            entry.values["glob"] = tuple(glob for one in assistants for glob in one.session_files)
+            entry.values["glob"] = session_files()
             entry.origins["glob"], entry.base = "default", entry.document.path.parent
         if entry.document.shipped and entry.origins.get("glob") == "default":
             entry.values["glob"] = tuple(

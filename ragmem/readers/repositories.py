@@ -11,6 +11,7 @@ from pathlib import Path
 import orjson
 
 from ragmem.assistants import load_assistants
+from ragmem.assistants import session_files as all_session_files
 from ragmem.config.settings import SourceSpec
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.frozen import dataclass
@@ -19,6 +20,7 @@ from ragmem.readers.files import show
 from ragmem.readers.git_folder import checkout_at
 from ragmem.readers.roots import GIT, OTHER_MARKERS, candidates, marked_root
 from ragmem.readers.slugs import resolve_slug, slug_of
+from ragmem.readers.transcripts import cline
 from ragmem.readers.transcripts.detection import ASSISTANTS, assistant_of, find_session_format
 from ragmem.readers.transcripts.exchange_builder import ExchangeBuilder
 from ragmem.readers.transcripts.format import SQLITE
@@ -60,7 +62,10 @@ _OF_NOTES = frozenset((".obsidian", "logseq"))
 _OTHERS_FILES = frozenset(("CACHEDIR.TAG", "pyvenv.cfg"))
 """Files that mark a folder as a cache or as an environment of a program."""
 
-_CWD = re.compile(rb'"(?:cwd|workdir|directory)"\s*:\s*("(?:[^"\\]|\\.)+")')
+_CWD = re.compile(
+    rb'"(?:cwd|workdir|directory)"\s*:\s*("(?:[^"\\]|\\.)+")'
+    rb'|\\n# Current Work(?:ing|space) Directory \(((?:[^"\\]|\\\\){1,1000})\) Files\\n'
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +114,7 @@ def working_folders(
     `deadline` ends the search, as a value of `time.monotonic`.
     """
     if session_files is None:
-        session_files = [glob for one in load_assistants() for glob in one.session_files]
+        session_files = all_session_files()
     spec = SourceSpec(name="transcripts", globs=tuple(session_files), base=home)
     found: set[str] = set()
     bases = {base for glob in spec.globs if (base := base_of(glob, spec, home=home))}
@@ -169,7 +174,7 @@ def _named_folders(path: Path) -> Iterator[str]:
             # Codex writes its instructions into the first record.
             head += file.read(HEAD_BYTES - _HEAD_BYTES)
     name = assistant_of(path, head) or ""
-    if name not in ASSISTANTS:
+    if name not in (*ASSISTANTS, cline.NAME):
         return
     known = find_session_format(name)
     make = partial(ExchangeBuilder, name, redactor=Redactor())
@@ -182,7 +187,7 @@ def _named_folders(path: Path) -> Iterator[str]:
     if builder.cwd:
         yield builder.cwd
     elif told := _CWD.search(head):
-        yield str(orjson.loads(told[1]))
+        yield str(orjson.loads(told[1] or b'"%s"' % told[2]))
 
 
 def _root_of(folder: Path, home: Path) -> Path | None:

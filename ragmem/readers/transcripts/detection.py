@@ -20,8 +20,8 @@ _READABLE = {one: one.session_format or one.session_name for one in load_assista
 ASSISTANTS = tuple(one.session_name for one in _READABLE)
 """The assistants whose sessions can be read, by their names in memories."""
 
-IN_PROJECTS = ("specstory", "aider")
-"""Formats of the sessions that lie in projects: an export of those of any assistant, or Aider's own."""
+OTHERS = ("specstory", "aider", "cline")
+"""Formats of programs that cannot be connected: exports of any assistant's sessions, Aider's and Cline's."""
 
 MOST_RECORDS = 200
 """Records to examine: some transcripts begin with dozens that do not show their format."""
@@ -29,7 +29,7 @@ MOST_RECORDS = 200
 
 def find_session_format(assistant: str) -> Format:
     """Return the format of an assistant's session files, or of an export."""
-    if assistant in IN_PROJECTS:
+    if assistant in OTHERS:
         return find_format(assistant)
     return find_format(next(name for one, name in _READABLE.items() if one.session_name == assistant))
 
@@ -50,7 +50,7 @@ def assistant_of(path: Path, head: bytes) -> str | None:
             (_assistant_by_place(path, name) for name, one in _formats().items() if one.is_database(path)),
             None,
         )
-    if exported := next((name for name in IN_PROJECTS if find_format(name).is_document(path, head)), ""):
+    if exported := next((name for name in OTHERS if find_format(name).is_document(path, head)), ""):
         return exported
     records = _records(head)
     found = next(filter(None, map(_format_of_record, records)), "")

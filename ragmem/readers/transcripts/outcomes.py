@@ -71,7 +71,10 @@ _COLOURS = lazy(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")
 _NOISE = lazy(r"^\s*(?:Exit code|Chunk ID|Wall time|Process exited|Original token count|Output:|<)")
 _SAID = lazy(r"the user said:\s*(?P<said>.{1,4000})", re.DOTALL | re.IGNORECASE)
 _REJECTED = lazy(
-    r"The user doesn't want to (?:proceed with|take) this|doesn't want to proceed", re.IGNORECASE
+    r"The user doesn't want to (?:proceed with|take) this|doesn't want to proceed"
+    r"|\AThe user denied this operation|\A\{\"status\":\"denied\""
+    r"|\A(?:Skipping t|T)ool \[[^\]\n]{1,200}\] (?:due|was (?:not executed|interrupted))",
+    re.IGNORECASE,
 )
 _USAGE = lazy(r"^(?:agentId: |<usage>)[^\n]{0,400}(?:\n[a-z_]+: \d+)*(?:</usage>)?\s*$", re.MULTILINE)
 _LAUNCHED = lazy(

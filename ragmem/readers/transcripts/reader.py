@@ -14,7 +14,7 @@ from ragmem.domain.sessions.transcript import Exchange
 from ragmem.errors import os_reason
 from ragmem.frozen import dataclass
 from ragmem.readers.files import ReadError, Reason
-from ragmem.readers.transcripts.detection import ASSISTANTS, IN_PROJECTS, assistant_of, find_session_format
+from ragmem.readers.transcripts.detection import ASSISTANTS, OTHERS, assistant_of, find_session_format
 from ragmem.readers.transcripts.exchange_builder import ExchangeBuilder
 from ragmem.readers.transcripts.format import SQLITE, RecordReader
 from ragmem.readers.transcripts.records import parse
@@ -64,7 +64,7 @@ def read(
         with path.open("rb") as file:
             head = file.read(HEAD_BYTES)
             name = assistant or assistant_of(path, head) or ""
-            if name not in (*ASSISTANTS, *IN_PROJECTS):
+            if name not in (*ASSISTANTS, *OTHERS):
                 raise ReadError(path, Reason.FORMAT, "it is not a transcript of " + ", ".join(ASSISTANTS))
             known = find_session_format(name)
             if head.startswith(SQLITE):

@@ -1,7 +1,7 @@
 """Describe the call of a tool: a short line, the files that it changes, what to expect of its result."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,32 +18,36 @@ MAX_LINE = 160
 _TOOLS = {
     "read": """
         read readfile readfilev2 readmanyfiles notebookread view viewimage viewfile openfile fetch webfetch
-        fetchurl browsernavigate openpage readfileslice
+        fetchurl browsernavigate openpage readfileslice readfiles
     """,
     "searched": """
         grep glob grepsearch globfilesearch filesearch codebasesearch searchfilecontent searchfiles ripgrep rg
         ripgreprawsearch websearch googlewebsearch websearchcall semanticsearch semsearch findfiles search
         searchcodebase
     """,
-    "listed": "ls list listdirectory listdir listdirv2 listfiles",
+    "listed": "ls list listdirectory listdir listdirv2 listfiles listcodedefinitionnames",
     "changed": """
         edit multiedit replace searchreplace editfile editfilev2 strreplace strreplacebasededittool
-        notebookedit applypatch updatefile editnotebook editexistingfile applydiff insert
+        notebookedit applypatch updatefile editnotebook editexistingfile applydiff insert replaceinfile
+        insertcontent searchandreplace editor
     """,
     "created": "write writefile writetofile create createfile createnewfile",
     "removed": "deletefile removefile",
     "ran": """
         bash shell execcommand execcommandv2 runshellcommand runterminalcmd runterminalcommand
         runterminalcommandv2 localshellcall localshell containerexec shellcommand runcommand terminal
-        executecommand exec execute
+        executecommand exec execute runcommands
     """,
-    "delegated": "task agent delegatetoagent spawnagent runsubagent subagent codebaseinvestigator",
+    "delegated": """
+        task agent delegatetoagent spawnagent runsubagent subagent codebaseinvestigator newtask usesubagents
+    """,
     "planned": "exitplanmode createplan planmoderespond updateplan todowrite writetodos taskcreate",
     "asking": "askuserquestion askquestion askuser requestuserinput",
     "quiet": """
         taskupdate tasklist taskget taskoutput taskstop bashoutput killshell killbash writestdin todoread
         toolsearch enterplanmode wait waitagent closeagent sleep updatetopic awaitshell readlints
-        listmcpresources sendinput monitor skill schedulewakeup
+        listmcpresources sendinput monitor skill schedulewakeup switchmode fetchinstructions useskill
+        loadmcpdocumentation accessmcpresource readcommandoutput submitandexit
     """,
 }
 _SORTS: Mapping[str, str] = {name: sort for sort, names in _TOOLS.items() for name in names.split()}
@@ -199,6 +203,13 @@ def script(source: str, redactor: Redactor) -> Call:
     ]
     if "*** Begin Patch" in source:
         calls.append(patch(source.replace("\\n", "\n")))
+    return merge(calls)
+
+
+def merge(calls: Sequence[Call]) -> Call:
+    """Return the description of one call that stands for several."""
+    if len(calls) == 1:
+        return calls[0]
     return Call(
         tuple(act for call in calls for act in call.acts),
         tuple(path for call in calls for path in call.files),
@@ -206,6 +217,7 @@ def script(source: str, redactor: Redactor) -> Call:
         tests=any(call.tests for call in calls),
         commits=any(call.commits for call in calls),
         pulls=any(call.pulls for call in calls),
+        delegates=any(call.delegates for call in calls),
     )
 
 

@@ -412,11 +412,9 @@ def test_a_session_of_version_4_is_read_without_its_subagents(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "expected"),
     [
-        ("messages.json", [{"role": "user", "content": texts("<task>\nBound it\n</task>")}], None),
-        ("messages.json", [{"role": "user", "content": f"Why? {environment()}"}], None),
+        ("messages.json", [begins("Bound it")], None),
         ("messages.json", {"messages": [begins("Bound it")]}, None),
         ("a.messages.json", {"sessionId": "a", "messages": []}, None),
-        ("messages.json", [begins("Bound it")], "cline"),
         (HISTORY, {"messages": []}, None),
         (HISTORY, [], "cline"),
     ],

@@ -21,7 +21,7 @@ from ragmem.readers.transcripts.cleanup import summary_text, user_text
 from ragmem.readers.transcripts.exchange_builder import MAX_NAME, ExchangeBuilder
 from ragmem.readers.transcripts.format import REACH, Format, RecordReader, read_document
 from ragmem.readers.transcripts.records import mapping, parse, texts_of, word
-from ragmem.readers.transcripts.tools import Call, call_of, merge
+from ragmem.readers.transcripts.tools import MAX_SCRIPT, Call, call_of, merge
 
 NAME = "cline"
 HISTORY = "api_conversation_history.json"
@@ -31,10 +31,6 @@ _SESSION = ".messages.json"
 _FORKS = {"rooveterinaryinc.roo-cline": "roo-code", "kilocode.kilo-code": "kilo-code"}
 """Folder of an extension -> the name of the assistant."""
 
-_BEGIN = re.compile(
-    rb'\s*\[\s*\{\s*"role"\s*:\s*"user"\s*,\s*"content"\s*:\s*'
-    rb'(?:\[\s*\{\s*"type"\s*:\s*"text"\s*,\s*"text"\s*:\s*)?"<(?:task|user_message)>'
-)
 _ENVIRONMENT, _ENVIRONMENT_END = "<environment_details>", "</environment_details>"
 _FOLDER = lazy(
     r"^# Current Work(?:ing|space) Directory \(([^\n]{1,1000})\)(?: Files)?$"
@@ -43,7 +39,7 @@ _FOLDER = lazy(
     re.MULTILINE,
 )
 _MODEL = lazy(rf"^<model>([^<\n]{{1,{MAX_NAME}}})</model>$", re.MULTILINE)
-_TASK_TIME = re.compile(r"(?<!\d)1\d{12}(?!\d)|\b([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-")
+_TASK_TIME = lazy(r"(?<!\d)1\d{12}(?!\d)|\b([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-")
 """The milliseconds in a task's name: as such, or at the beginning of a UUID of version 7."""
 
 _ISO_TIME = lazy(r"# Current Time\s[^\n]{0,50}?(\d{4}-\d\d-\d\dT[\d:.]{8,12}Z)")
@@ -106,7 +102,7 @@ _INTERRUPTED = lazy(r"\[Response interrupted by (user)?[^\]\n]{0,200}\]")
 _FENCE = lazy(r"\A\s*```[ \t]*$|^```\w{0,20}\s*\Z", re.MULTILINE)
 """The end of a block of code at the beginning, or the beginning of one at the end."""
 
-_ITEM = lazy(r"^[ \t]*(?:[-*][ \t]*)?\[[ xX-]\][ \t]*(\S[^\n]*?)[ ✓✅]*$", re.MULTILINE)
+_ITEM = lazy(r"^[ \t]*(?:[-*][ \t]*)?\[[ xX-]\][ \t]*(\S[^\n]{0,300})", re.MULTILINE)
 _LISTS = {"files": "path", "paths": "path", "commands": "command", "queries": "query"}
 
 
@@ -212,7 +208,7 @@ class Cline(RecordReader):
                     tools.add(name)
                 self._result(own, text)
                 if name in _TURNS or name in _SPEECH or text.startswith(_TOLD):
-                    said.append(_words(text) or _feedback(text))
+                    said.append(_words(text) or _feedback(text) or ("" if self._is_tagged else text))
                 continue
             if text.startswith(_RESUMED):
                 is_resumed = True
@@ -256,29 +252,34 @@ class Cline(RecordReader):
         """Take a text with the calls that it holds as XML."""
         builder = self._builder
         text = _THOUGHTS.sub("", text)
-        self._is_stopped = bool((found := _INTERRUPTED.search(text)) and found[1])
+        is_cut = _INTERRUPTED.search(text)
+        self._is_stopped = self._is_stopped or bool(is_cut and is_cut[1])
         text = _INTERRUPTED.sub("", text)
         at = 0
         for found in _XML_CALL.finditer(text):
             if found.start() < at:
                 continue
             builder.say(_FENCE.sub("", text[at : found.start()]))
-            body, end, _ = text[found.end() :].partition(f"</{found['name']}>")
-            at = found.end() + len(body) + len(end)
+            name, end = found["name"], text.find(f"</{found['name']}>", found.end())
+            body = text[found.end() : end if end >= 0 else len(text)]
+            at = end + len(name) + len("</>") if end >= 0 else len(text)
+            if end < 0 and is_cut and name not in _SPEECH:
+                continue
             given: dict[str, Any] = {}
-            for name, value in _PARAMETER.findall(body):
+            for key, value in _PARAMETER.findall(body if name in _SPEECH else body[:MAX_SCRIPT]):
                 # Some models escape what they write into XML.
-                given.setdefault(name, unescape(value.strip()) if name == "command" else value.strip())
+                given.setdefault(key, unescape(value.strip()) if key == "command" else value.strip())
             if paths := _XML_FILE.findall(body):
                 given["paths"] = paths
-            self._call("", found["name"], given)
+            self._call("", name, given)
         builder.say(_FENCE.sub("", text[at:]) if at else text)
 
     def _call(self, own: str, tool: str, given: Mapping[str, Any]) -> None:
         builder = self._builder
         own = own or f"{self._number}/{len(self._calls)}"
         self._calls[own] = tool
-        items = _ITEM.findall(word(given, "task_progress") or word(given, "todos"))
+        told = word(given, "task_progress") or word(given, "todos")
+        items = [item.rstrip(" ✓✅") for item in _ITEM.findall(told)]
         # The list is sent again with many calls.
         todos = [{"content": item} for item in dict.fromkeys(items) if item not in self._items]
         self._items.update(items)
@@ -411,12 +412,13 @@ def _clock(text: str, near: datetime | None) -> datetime | None:
 
 
 def _is_document(path: Path, head: bytes) -> bool:
+    # Many programs keep arrays of such messages: only the name tells.
     begin = head[:REACH].lstrip(b"\xef\xbb\xbf \t\r\n")
     if path.name == HISTORY:
         return begin.startswith(b"[")
-    if path.name.endswith(_SESSION):
-        return begin.startswith(b"{") and b'"sessionId"' in begin and b'"agent"' in begin
-    return _BEGIN.match(head) is not None and _ENVIRONMENT.encode() in head
+    return (
+        path.name.endswith(_SESSION) and begin[:1] == b"{" and b'"sessionId"' in begin and b'"agent"' in begin
+    )
 
 
 def _read_document(reader: Cline, path: Path) -> Iterator[None] | None:

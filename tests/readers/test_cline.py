@@ -233,7 +233,7 @@ def test_a_suggested_answer_belongs_to_the_exchange_and_typed_words_begin_one(tm
         ),
         calls(("t1", "plan_mode_respond", {"response": "I would drop the queue and its tests."})),
         asks("[plan_mode_respond] Result:\n[The user has switched to ACT MODE, so you may now proceed.]"),
-        says(xml("attempt_completion", result="The queue is gone.")),
+        says("The queue is gone.\n" + xml("write_to_file", path="pool.py", content="x")),
         asks(
             "[TASK RESUMPTION] This task was interrupted. The current working directory is now '/srv/ebb'.",
             "New instructions for task continuation:\n<user_message>\nDrop the pool.\n</user_message>",

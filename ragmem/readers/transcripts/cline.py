@@ -55,6 +55,7 @@ _MENTION = lazy(r" \(see below for [a-z ]{1,40}\)")
 _RESUMED = ("[TASK RESUMPTION]", "New instructions for task", "New message to respond to")
 _RESULT, _RESULT_END = lazy(r"\[([a-z][a-z0-9_]*)[ \]]"), "] Result:"
 _SKIPPED = lazy(r"(?:Skipping t|T)ool \[([a-z0-9_]+)")
+_REVERTED = "Tool [] was interrupted"
 _TOLD = ("The user ", "Command is still running", '{"status":')
 """How a result begins in which a person's words may be: of a refusal, an approval, a running command."""
 
@@ -214,6 +215,10 @@ class Cline(RecordReader):
                 is_resumed = True
                 self._read_environment(text)
             said.append(_words(text) or ("" if self._is_tagged else text))
+        for own, name in self._calls.items() if is_resumed else ():
+            # What had not ended at an interruption was reverted.
+            if name not in _SPEECH:
+                self._builder.result(own, _REVERTED, failed=True)
         words = [one for one in (user_text(_MENTION.sub("", one)) for one in said) if one]
         # An answer that the assistant suggested does not begin anything new.
         is_typed = _QUESTION in tools and not self._options.issuperset(words)

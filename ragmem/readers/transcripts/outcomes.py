@@ -73,7 +73,7 @@ _SAID = lazy(r"the user said:\s*(?P<said>.{1,4000})", re.DOTALL | re.IGNORECASE)
 _REJECTED = lazy(
     r"The user doesn't want to (?:proceed with|take) this|doesn't want to proceed"
     r"|\AThe user denied this operation|\A\{\"status\":\"denied\""
-    r"|\A(?:Skipping t|T)ool \[[^\]\n]{1,200}\] (?:due|was (?:not executed|interrupted))",
+    r"|\A(?:Skipping t|T)ool \[[^\]\n]{0,200}\] (?:due|was (?:not executed|interrupted))",
     re.IGNORECASE,
 )
 _USAGE = lazy(r"^(?:agentId: |<usage>)[^\n]{0,400}(?:\n[a-z_]+: \d+)*(?:</usage>)?\s*$", re.MULTILINE)

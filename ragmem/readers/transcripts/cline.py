@@ -21,7 +21,7 @@ from ragmem.readers.transcripts.cleanup import summary_text, user_text
 from ragmem.readers.transcripts.exchange_builder import MAX_NAME, ExchangeBuilder
 from ragmem.readers.transcripts.format import REACH, Format, RecordReader, read_document
 from ragmem.readers.transcripts.records import mapping, parse, texts_of, word
-from ragmem.readers.transcripts.tools import MAX_SCRIPT, Call, call_of, merge
+from ragmem.readers.transcripts.tools import Call, call_of, merge
 
 NAME = "cline"
 HISTORY = "api_conversation_history.json"
@@ -91,11 +91,10 @@ _XML_CALL = lazy(
     r"|summarize_task)>\s*(?=<)",
     re.MULTILINE,
 )
-_PARAMETER = lazy(
-    r"<(path|command|question|options|follow_up|result|response|message|context|todos|task_progress|tool_name"
-    r"|arguments|regex|query|url|action)>(.*?)</\1>",
-    re.DOTALL,
-)
+_PARAMETERS = (
+    "action path command question options follow_up result response message context todos task_progress"
+    " tool_name arguments regex query url"
+).split()
 _XML_FILE = lazy(r"<file>\s*<path>([^<\n]{1,1000})</path>")
 _OPTION = lazy(r"<suggest[^<>]{0,100}>([^<]{1,2000})</suggest>")
 _THOUGHTS = lazy(r"<thinking>.*?(?:</thinking>|\Z)", re.DOTALL)
@@ -270,10 +269,7 @@ class Cline(RecordReader):
             at = end + len(name) + len("</>") if end >= 0 else len(text)
             if end < 0 and is_cut and name not in _SPEECH:
                 continue
-            given: dict[str, Any] = {}
-            for key, value in _PARAMETER.findall(body if name in _SPEECH else body[:MAX_SCRIPT]):
-                # Some models escape what they write into XML.
-                given.setdefault(key, unescape(value.strip()) if key == "command" else value.strip())
+            given = _parameters(body)
             if paths := _XML_FILE.findall(body):
                 given["paths"] = paths
             self._call("", name, given)
@@ -300,6 +296,19 @@ class Cline(RecordReader):
         elif tool != "update_todo_list":
             calls = [call_of(name, arguments, builder.redactor) for name, arguments in _each(tool, given)]
             builder.call(merge(calls), own)
+
+
+def _parameters(body: str) -> dict[str, Any]:
+    """Return the parameters of a call as XML, in linear time; the first of each name counts."""
+    given: dict[str, Any] = {}
+    for name in _PARAMETERS:
+        begin = body.find(f"<{name}>")
+        end = body.find(f"</{name}>", begin) if begin >= 0 else -1
+        if end >= 0:
+            value = body[begin + len(name) + len("<>") : end].strip()
+            # Some models escape what they write into XML.
+            given[name] = unescape(value) if name == "command" else value
+    return given
 
 
 def _each(tool: str, given: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -56,11 +56,19 @@ class Retrieval:
             abstain=query.abstain,
         )
 
-    def ask(self, question: Question, at: datetime | None = None, *, careful: bool | None = None) -> Answer:
+    def ask(
+        self,
+        question: Question,
+        at: datetime | None = None,
+        *,
+        careful: bool | None = None,
+        respell: bool = False,
+    ) -> Answer:
         """Return the answer to a question; `at` is the moment from which ages count (None: now).
 
-        `careful`: True reranks the results, False never does, None: as [reranker] says. Raises
-        BackendError for a careful question without a reranker.
+        `careful`: True reranks the results, False never does, None: as [reranker] says. With `respell` a
+        note tells the spelling of unknown words where nothing answers. Raises BackendError for a careful
+        question without a reranker.
         """
         home = self._home
         home.require()
@@ -73,7 +81,7 @@ class Retrieval:
             policy=self.policy(),
             now=at or now(),
             breaker=self.embedder_breaker,
-            assistance=self._assistance(calibration, scale, careful=careful),
+            assistance=replace(self._assistance(calibration, scale, careful=careful), respell=respell),
         )
         if head is not None:
             find = partial(project_at, home.catalog, home=home.home)
@@ -96,7 +104,7 @@ class Retrieval:
             open_store=lambda: home.store,
             open_ledger=lambda: home.ledger,
             open_agents=lambda: home.agents,
-            ask=lambda asked: self.ask(asked, now, careful=careful),
+            ask=lambda asked: self.ask(asked, now, careful=careful, respell=True),
         )
         return ask_by_route(context, question, route, now=now)
 
@@ -142,9 +150,7 @@ class Retrieval:
             rerank = make_reranker(lambda: home.models.reranker, reranker, self._reranker_breaker)
         cosine = self._everyday.cosine
         everyday = cosine if scale is None else lambda text: scale(cosine(text))
-        # Hooks, which are never careful, show no notes.
-        respell = careful is not False
-        return Assistance(calibration, self.expand, rerank, reranker.candidates, everyday, respell)
+        return Assistance(calibration, self.expand, rerank, reranker.candidates, everyday)
 
     def expand(self, text: str) -> tuple[tuple[str, ...], str]:
         """Return paraphrases of a question from the language model, or none and a note with the reason.

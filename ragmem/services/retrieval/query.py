@@ -60,8 +60,8 @@ class Assistance:
     """Number of matches that the reranker reads; 0 for the limit of the question."""
     everyday: Callable[[str], float] | None = None
     """The cosine of a text with the nearest everyday question; for other languages than English."""
-    respell: bool = True
-    """Whether a question that nothing answers gets a note about its spelling, which takes 5 ms."""
+    respell: bool = False
+    """Whether a question that nothing answers gets a note about its spelling, which takes some 10 ms."""
 
 
 def ask(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ragmem.api.home import Home, now
 from ragmem.errors import BackendError
+from ragmem.ports import KnowsScripts
 from ragmem.ports.principal import acting_as
 from ragmem.services.ingestion.scope import project_at
 from ragmem.services.retrieval import branches
@@ -150,7 +151,14 @@ class Retrieval:
             rerank = make_reranker(lambda: home.models.reranker, reranker, self._reranker_breaker)
         cosine = self._everyday.cosine
         everyday = cosine if scale is None else lambda text: scale(cosine(text))
-        return Assistance(calibration, self.expand, rerank, reranker.candidates, everyday)
+        return Assistance(calibration, self.expand, rerank, reranker.candidates, everyday, self._can_read)
+
+    def _can_read(self, text: str) -> bool:
+        """Return whether the embedder knows the script of a text; True if it does not tell."""
+        if text.isascii():
+            return True
+        embedder = self._home.models.embedder
+        return not isinstance(embedder, KnowsScripts) or embedder.can_read(text)
 
     def expand(self, text: str) -> tuple[tuple[str, ...], str]:
         """Return paraphrases of a question from the language model, or none and a note with the reason.

@@ -79,6 +79,14 @@ class Embedder(Protocol):
         """
 
 
+@runtime_checkable
+class KnowsScripts(Protocol):
+    """Optional for an embedder: tell which texts it can read."""
+
+    def can_read(self, text: str) -> bool:
+        """Return whether the vocabulary has most of a text; if not, its vector says nothing of it."""
+
+
 class LanguageModel(Protocol):
     """Completes a prompt."""
 

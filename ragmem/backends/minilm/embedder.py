@@ -127,6 +127,12 @@ class MiniLmEmbedder:
         """Return the number of tokens of the whole text, without [CLS] and [SEP]; up to `window` are read."""
         return len(self._open_tokenizer().pieces(strip_markup(text)))
 
+    def can_read(self, text: str) -> bool:
+        """Return whether most tokens of a text are in the vocabulary: in Thai or Tamil, none is."""
+        tokenizer = self._open_tokenizer()
+        pieces = tokenizer.pieces(strip_markup(in_english(text)))
+        return 2 * pieces.count(tokenizer.unknown) <= len(pieces)
+
     def close(self) -> None:
         """Free the model and end the threads; the next text would load it again."""
         with self._loading:

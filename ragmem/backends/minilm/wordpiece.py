@@ -83,7 +83,7 @@ class WordPiece:
         """Take the pieces in the order of their ids; raise BackendError when a special piece is missing."""
         self._ids = dict(zip(vocabulary, range(len(vocabulary)), strict=True))
         try:
-            self._unknown = self._ids[UNKNOWN]
+            self.unknown = self._ids[UNKNOWN]
             self._start = self._ids[START]
             self._end = self._ids[END]
         except KeyError as error:
@@ -115,7 +115,7 @@ class WordPiece:
 
     def _remember(self, word: str) -> tuple[int, ...]:
         if len(word) > LONGEST_WORD:
-            return (self._unknown,)
+            return (self.unknown,)
         ids = self._split(word)
         if len(self._words) >= CACHED_WORDS:
             self._words.clear()
@@ -135,7 +135,7 @@ class WordPiece:
                     start = end
                     break
             else:
-                return (self._unknown,)
+                return (self.unknown,)
         return tuple(ids)
 
 

@@ -60,6 +60,8 @@ class Assistance:
     """Number of matches that the reranker reads; 0 for the limit of the question."""
     everyday: Callable[[str], float] | None = None
     """The cosine of a text with the nearest everyday question; for other languages than English."""
+    can_read: Callable[[str], bool] | None = None
+    """Whether the embedder knows the script of a text; if not, vectors say nothing of it."""
     respell: bool = False
     """Whether a question that nothing answers gets a note about its spelling, which takes some 10 ms."""
 
@@ -101,7 +103,7 @@ def ask(
         expansion = _Expansion(assistance, question.text.strip(), policy, breaker, now)
     more = [Source("expanded", expansion.find)] if expansion else []
     # If a mode of the store failed, there is a note already, and vectors would fail as well.
-    near = None if notes else _nearest(search, open_store, breaker, notes)
+    near = None if notes else _nearest(search, open_store, breaker, notes, assistance.can_read)
     wide = max(question.limit, assistance.read_with if assistance.rerank else 0)
     with catalog.database.read():
         catalog, found = catalog.for_question(), None
@@ -176,16 +178,23 @@ class _Nearest:
 
 
 def _nearest(
-    search: Search, open_store: Callable[[], Store], breaker: CircuitBreaker, notes: list[str]
+    search: Search,
+    open_store: Callable[[], Store],
+    breaker: CircuitBreaker,
+    notes: list[str],
+    can_read: Callable[[str], bool] | None,
 ) -> _Nearest | None:
     """Return the nearest chunks; None, with a note, if there are no vectors of the question.
+
+    None as well if the embedder cannot read it: the vectors of unknown words are all alike.
 
     Called before the transaction of a question: a model on another machine may take seconds.
     """
     try:
         with breaker.guard():
             search = replace(search, store=open_store())
-            return _Nearest(search, vectors(search))
+            near = _Nearest(search, vectors(search))
+            return near if can_read is None or can_read(search.query.text) else None
     except BackendError as error:
         notes.append(BY_WORDS_ONLY + error.full_message)
         return None

@@ -65,6 +65,28 @@ def test_the_bundled_model_answers_for_a_provider_that_is_down(open_memory, prov
     assert open_memory(**provider).query("worker1 queue").rung == "text and vectors"
 
 
+THAI = "\u0e01\u0e32\u0e23\u0e2a\u0e33\u0e23\u0e2d\u0e07\u0e02\u0e49\u0e2d\u0e21\u0e39\u0e25"
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        THAI,
+        "\u0b8e\u0b99\u0bcd\u0b95\u0bc7 \u0b87\u0bb0\u0bc1\u0b95\u0bcd\u0b95\u0bbf\u0bb1\u0ba4\u0bc1",
+        "\U0001f389\U0001f680",
+    ],
+)
+def test_a_script_that_the_model_does_not_know_is_searched_by_words_alone(open_memory, question):
+    memory = open_memory(**STORE, RAGMEM_MODELS_BACKEND="minilm")
+    memory.ingest([draft(number) for number in range(4)])
+    assert memory.query(question).matches == ()
+    told = Draft("notes", "thai", f"{THAI} \u0e17\u0e38\u0e01\u0e04\u0e37\u0e19")
+    (stored,) = memory.ingest([told])
+    answer = memory.query(THAI)
+    assert [match.memory.id for match in answer.matches] == [stored.classified.memory.id]
+    assert answer.rung == "text"
+
+
 def test_a_seed_without_a_model_keeps_everything_and_the_next_one_finishes(open_memory, provider):
     down = open_memory(**provider)
     report = down.seed()

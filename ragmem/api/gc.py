@@ -254,13 +254,10 @@ class Gc:
     def purge(self) -> "Purge":
         """Delete for good the memories that are in the archive for longer than [archive] keep_days."""
         from ragmem.services.lifecycle.purge import purge
-        from ragmem.services.lifecycle.text_cache import CACHE, remove_others
 
         home = self._home
         home.require()
-        # It has hashes of the words of memories that were there at the last plan.
-        remove_others(home.settings.places.cache / CACHE, ())
-        home.catalog.rules.forget()
+        home.forget_texts()
         return purge(home.catalog, now=now(), keep=self._archive_age(), sizes=home.settings.chunking)
 
     def prune_shared(self) -> list[str]:

@@ -272,6 +272,14 @@ class Home:
             )
         self.prepare()
 
+    def forget_texts(self) -> None:
+        """Remove what the cache folder has of texts that are about to be deleted for good."""
+        from ragmem.services.lifecycle.text_cache import CACHE, remove_others
+
+        # It has hashes of the words of memories that were there at the last plan of gc.
+        remove_others(self.settings.places.cache / CACHE, ())
+        self.catalog.rules.forget()
+
 
 def _database_of(settings: Settings) -> Database:
     """Return the database of the profile, not opened yet; raises ConfigError if its address is missing."""

@@ -63,12 +63,8 @@ class Removal:
 
         See `services.scrub.forget`.
         """
-        from ragmem.services.lifecycle.text_cache import CACHE, remove_others
-
         self._home.require()
-        # It has hashes of the words of memories that were there at the last plan of gc.
-        remove_others(self._home.settings.places.cache / CACHE, ())
-        self._home.catalog.rules.forget()
+        self._home.forget_texts()
         return forget.purge(scrub_context(self._home, progress), planned, allow_large=allow_large)
 
     def finish_purge(self) -> str:

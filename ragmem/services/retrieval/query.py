@@ -193,8 +193,9 @@ def _nearest(
     try:
         with breaker.guard():
             search = replace(search, store=open_store())
-            near = _Nearest(search, vectors(search))
-            return near if can_read is None or can_read(search.query.text) else None
+            if can_read is not None and not can_read(search.query.text):
+                return None
+            return _Nearest(search, vectors(search))
     except BackendError as error:
         notes.append(BY_WORDS_ONLY + error.full_message)
         return None

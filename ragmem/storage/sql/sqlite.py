@@ -16,7 +16,7 @@ from ragmem.errors import StorageError
 from ragmem.storage.sql.content_epoch import ContentEpoch
 from ragmem.storage.sql.database import Dialect, Queries
 from ragmem.storage.sql.fair_lock import turn
-from ragmem.storage.sql.sqlite_connect import LOG_LIMIT, OpenFile, open_file
+from ragmem.storage.sql.sqlite_connect import CACHE_KIB, LOG_LIMIT, OpenFile, open_file
 from ragmem.storage.sql.sqlite_errors import translate
 from ragmem.storage.sql.sqlite_files import checkpoint, log_of
 
@@ -32,6 +32,9 @@ LOG_PATIENCE = 0.1
 
 VACUUM_PATIENCE = 10.0
 """Seconds that a vacuum waits for readers: while one reads an older state, the log cannot be emptied."""
+
+VACUUM_CACHE_KIB = 512
+"""The page cache of a vacuum: one of 8 MiB costs 14 MB more of a file of 15 MB, and is as fast."""
 
 
 def _active(connection: sqlite3.Connection) -> bool:
@@ -355,8 +358,13 @@ class SQLiteDatabase(Queries):
                 connection.execute("PRAGMA secure_delete = ON")
                 # In a file: a database of a gigabyte must not need that much main memory.
                 connection.execute("PRAGMA temp_store = FILE")
-                connection.execute("VACUUM")
-                connection.execute("PRAGMA temp_store = MEMORY")
+                # The old and the new file have such a cache each, and a larger one saves no time.
+                connection.execute(f"PRAGMA cache_size = {-VACUUM_CACHE_KIB}")
+                try:
+                    connection.execute("VACUUM")
+                finally:
+                    connection.execute(f"PRAGMA cache_size = {-CACHE_KIB}")
+                    connection.execute("PRAGMA temp_store = MEMORY")
                 return self._empty_log(connection, VACUUM_PATIENCE if patience is None else patience)
             except sqlite3.Error as error:
                 raise translate(error, self.path) from error

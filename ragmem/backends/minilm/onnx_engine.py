@@ -95,5 +95,7 @@ def session_options(onnxruntime: Any, *, threads: int) -> Any:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
+    # Texts differ in length: a plan of memory for each length would grow without end.
+    options.enable_mem_pattern = False
     options.log_severity_level = ERRORS_ONLY
     return options

@@ -46,8 +46,6 @@ class Session:
         onnxruntime = import_onnxruntime(hint=INSTALL)
         # Batches run side by side: threads within an operator cost a fifth more processor time.
         settings = session_options(onnxruntime, threads=1)
-        # Texts differ in length: a plan of memory for each length would grow without end.
-        settings.enable_mem_pattern = False
         self._run_options = onnxruntime.RunOptions()
         # The memory of a large batch goes back to the system when the batch is done.
         self._run_options.add_run_config_entry("memory.enable_memory_arena_shrinkage", "cpu:0")

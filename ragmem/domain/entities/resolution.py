@@ -95,7 +95,7 @@ def canonical_form(name: str, types: Iterable[str]) -> str:
     return _plain_form(name, strong[0] if strong else WEAK)
 
 
-@lru_cache(maxsize=32768)
+@lru_cache(maxsize=8192)
 def _plain_form(name: str, kind: str) -> str:
     family = _FAMILIES.get(kind)
     if family is None:

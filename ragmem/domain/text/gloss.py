@@ -12,7 +12,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 
 from ragmem.domain.text.language import detect, function_words
-from ragmem.domain.text.stemming import stem_in
+from ragmem.domain.text.stemming import stem_each, stem_in
 from ragmem.domain.text.words import fold_words, is_unspaced, unspaced_runs
 from ragmem.patterns import lazy
 
@@ -52,22 +52,21 @@ def glossaries() -> frozenset[str]:
 
 
 @cache
-def _glossary(language: str) -> tuple[Mapping[str, tuple[str, ...]], Mapping[str, tuple[str, ...]]]:
-    """Return word -> English words, and stem -> English words of its most frequent form."""
+def _glossary(language: str) -> tuple[Mapping[str, str], Mapping[str, str]]:
+    """Return word -> English words, and stem -> those of its most frequent form, with blanks between them."""
     if language not in glossaries():
         return {}, {}
     lines = zlib.decompress((FOLDER / f"{language}.z").read_bytes()).decode().splitlines()
-    words: dict[str, tuple[str, ...]] = {}
-    stems: dict[str, tuple[str, ...]] = {}
-    for line in lines:  # the most frequent ones first
-        word, _, english = line.partition("\t")
-        words[word] = glossed = tuple(english.split())
-        if language not in UNSPACED:
-            stems.setdefault(stem_in(language, word), glossed)
+    words = dict(line.split("\t", 1) for line in lines)  # the most frequent ones first
+    if language in UNSPACED:
+        return words, {}
+    stems: dict[str, str] = {}
+    for stem, english in zip(stem_each(language, list(words)), words.values(), strict=True):
+        stems.setdefault(stem, english)
     return words, stems
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=8_192)
 def gloss_word(word: str, language: str) -> tuple[str, ...]:
     """Return English words for a folded word; none where the glossary does not know it."""
     return _known(word, language) or _compound(word, language)
@@ -75,7 +74,8 @@ def gloss_word(word: str, language: str) -> tuple[str, ...]:
 
 def _known(word: str, language: str) -> tuple[str, ...]:
     words, stems = _glossary(language)
-    return words.get(word) or stems.get(stem_in(language, word), ())
+    english = words.get(word) or stems.get(stem_in(language, word)) or ""
+    return tuple(english.split())
 
 
 def _compound(word: str, language: str) -> tuple[str, ...]:
@@ -107,7 +107,7 @@ def _longest_entries(run: str, language: str) -> Iterator[tuple[str, tuple[str, 
         for size in range(min(LONGEST_ENTRY, len(run) - place), 0, -1):
             entry = run[place : place + size]
             if found := words.get(entry):
-                yield entry, found
+                yield entry, tuple(found.split())
                 place += size
                 break
         else:

@@ -78,7 +78,6 @@ def _in_long_word(word: str) -> tuple[str, ...]:
     return tuple(name for run in _RUN.findall(word) if (name := _identifier(run)))
 
 
-@lru_cache(maxsize=32768)
 def _parts(token: str) -> tuple[str, ...]:
     if "'" in token or "\u2019" in token:
         return ()

@@ -94,7 +94,7 @@ def _owners() -> Mapping[str, tuple[tuple[str, float], ...]]:
     return {word: tuple((code, 1 / len(codes)) for code in codes) for word, codes in owners.items()}
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=64)
 def detect(text: str) -> str | None:
     """Return the ISO 639-1 code of a text's language, "en" for English, None if it is unclear."""
     text = text[:MAX_CHARS]

@@ -4,6 +4,7 @@ English words keep the algorithm of `words.stem`. M. F. Porter, "Snowball: A lan
 algorithms", 2001.
 """
 
+from collections.abc import Sequence
 from functools import cache, lru_cache
 from typing import Any
 
@@ -25,13 +26,18 @@ def has_stemmer(language: str) -> bool:
     return language in _ALGORITHMS
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=8_192)
 def stem_in(language: str, word: str) -> str:
     """Return a folded word without its ending; the word itself in a language without an algorithm."""
-    if language not in _ALGORITHMS or len(word) > LONGEST:
-        return word
-    stemmed: str = _stemmer(language).stemWord(word)
-    return stemmed
+    return stem_each(language, [word])[0]
+
+
+def stem_each(language: str, words: Sequence[str]) -> list[str]:
+    """Return what `stem_in` gives for each of many words that are not asked for again."""
+    if language not in _ALGORITHMS:
+        return list(words)
+    stemmer = _stemmer(language)
+    return [word if len(word) > LONGEST else stemmer.stemWord(word) for word in words]
 
 
 @cache

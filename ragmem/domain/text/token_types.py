@@ -100,7 +100,7 @@ journalctl launchctl crontab openssl tar gpg vim emacs claude codex gemini
 COMMANDS = frozenset(_COMMAND_WORDS.split())
 
 
-@lru_cache(maxsize=32768)
+@lru_cache(maxsize=8192)
 def classify_token(token: str) -> tuple[str, str, float] | None:
     """Return name, type and weight of the entity of a bare word by its form, or None."""
     known = KNOWN_NAMES.get(token.lower())

@@ -80,7 +80,7 @@ class LexicalHits:
     )
 
 
-@lru_cache(maxsize=131_072)
+@lru_cache(maxsize=32_768)
 def term_of(word: str) -> int:
     """Return the term of a folded word: the same for "connections" and "connected"."""
     digest = blake2b(stem(word).encode("utf-8", "surrogatepass"), digest_size=8).digest()
@@ -139,7 +139,7 @@ def _terms_in(language: str, text: str, words: Sequence[str]) -> Iterator[int]:
             yield from map(term_of, english)
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=8_192)
 def alternatives(word: str, language: str) -> tuple[int, ...]:
     """Return the other terms of a folded word: those of its English words, else that of its stem."""
     english = () if language in UNSPACED else gloss_word(word, language)
@@ -163,7 +163,7 @@ def _names_in(text: str) -> Counter[str]:
     return names
 
 
-@lru_cache(maxsize=32_768)
+@lru_cache(maxsize=8_192)
 def _words_in(name: str) -> tuple[str, ...]:
     """Return the words by which a name is found beside those that its letters are divided into by marks."""
     if len(name) > MAX_RUN:

@@ -183,7 +183,7 @@ def fill(folder: Path, memory: Ragmem) -> None:
         memory.catalog.shared.add(
             [
                 SharedRecord(
-                    stored[0].classified.memory.scope.project,
+                    stored[0].memory.scope.project,
                     record_id(encoded),
                     member,
                     MEMORY,

@@ -195,7 +195,7 @@ class Ours:
     def _ingest(self, draft: Draft) -> None:
         (result,) = self.memory.ingest([draft])
         assert result.change == "new"
-        assert result.classified.memory.state == "indexed", "the document must be worth indexing"
+        assert result.memory.state == "indexed", "the document must be worth indexing"
 
     def _store(self, documents: Sequence[Document]) -> None:
         now = START

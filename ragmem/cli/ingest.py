@@ -36,7 +36,7 @@ from ragmem.errors import EXIT_FAILED, EXIT_OK, UsageError
 
 if TYPE_CHECKING:
     from ragmem.api.memory import Ragmem
-    from ragmem.services.ingestion.classify import ClassifiedMemory
+    from ragmem.domain.model import Memory
     from ragmem.services.ingestion.drafts import DraftOptions, DraftResult
     from ragmem.services.ingestion.folder_survey import FolderSurvey
     from ragmem.services.processes.refusals import Refusal
@@ -195,7 +195,15 @@ def ingest(
                 )
                 for draft in drafts
             ]
-            shapes = [_shape(item, memory.redactor, change="dry run", explain=explain) for item in rows]
+            shapes = [
+                _shape(
+                    item.memory,
+                    memory.redactor,
+                    change="dry run",
+                    because=item.explain(memory.redactor) if explain else item.signal.reason,
+                )
+                for item in rows
+            ]
         else:
             with Bar(quiet=quiet or as_json or len(drafts) < 10) as bar:
                 rejected: list[Refusal] = []
@@ -203,7 +211,7 @@ def ingest(
             problems += [one.message for one in rejected]
             handed.warnings.extend(memory.ingestion.archive_missing_pages(drafts, handed.unread))
             shapes = [
-                _shape(item.classified, memory.redactor, change=item.change, note=item.note)
+                _shape(item.memory, memory.redactor, change=item.change, because=item.because, note=item.note)
                 for item in stored
             ]
             run = next((item.run for item in stored if item.run), "")
@@ -227,14 +235,10 @@ def ingest(
     return EXIT_FAILED if problems else EXIT_OK
 
 
-def _shape(
-    item: "ClassifiedMemory", redactor: Redactor, *, change: str, explain: bool = False, **more: str
-) -> dict[str, Any]:
+def _shape(memory: "Memory", redactor: Redactor, **more: str) -> dict[str, Any]:
     from ragmem.services.retrieval.shapes import memory_shape
 
-    shape = memory_shape(item.memory, redactor=redactor)
-    because = item.explain(redactor) if explain else item.signal.reason
-    return {**shape, "change": change, "because": because, **more}
+    return {**memory_shape(memory, redactor=redactor), **more}
 
 
 def _check_paths(paths: list[str], *, explain: bool, dry_run: bool, titled: bool) -> list[str]:

@@ -54,7 +54,7 @@ def remember(call: Call) -> Result:
         ids = " ".join(one.id for one in replaced)
         draft = replace(draft, metadata={**draft.metadata, REPLACES[0]: ids})
     [stored] = memory.ingest([draft], projects=projects, by_agent=True)
-    kept = stored.classified.memory
+    kept = stored.memory
     if not memory.settings.approval.enabled:
         _record_replacement(call, replaced, kept)
     whose = call.project_label(kept.scope.project)

@@ -140,7 +140,7 @@ def test_a_folder_is_handed_in_but_for_the_text_that_the_database_rejects(place)
     with place.opened() as memory:
         drafts = memory.ingestion.draft([place.notes], DraftOptions()).drafts
         stored = memory.ingest(drafts, refusals=rejected)
-        assert {one.classified.memory.state for one in stored} == {State.INDEXED}
+        assert {one.memory.state for one in stored} == {State.INDEXED}
     assert place.words(State.INDEXED) == GOOD
     assert [Path(one.uri).name for one in rejected] == ["poisoned.md"]
     assert "this one is rejected" in rejected[0].message

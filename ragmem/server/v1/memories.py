@@ -193,7 +193,7 @@ def store(memory: Ragmem, request: StoreRequest) -> StoreAnswer:
     draft = text_draft(memory, request.text, wish, uri=request.uri, title=request.title, at=happened)
     with for_audience(request.audience):
         (stored,) = memory.ingest([draft], by_agent=True)
-    kept = stored.classified.memory
+    kept = stored.memory
     audience = memory.catalog.memories.audience(kept.id)
     if request.audience and audience and audience != request.audience:
         raise ConflictError(

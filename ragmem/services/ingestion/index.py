@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from ragmem.domain.entities.resolution import names_in, resolve_names
 from ragmem.domain.model import Chunk, Extraction, Memory, Record, State, Tier
@@ -38,6 +38,7 @@ BATCH = 48
 BATCH_CHARACTERS = 80_000
 """Characters in one transaction, so that long documents do not hold the lock for seconds."""
 
+T = TypeVar("T")
 
 PACKED_FROM = 50
 """Memories that a run must add before it is worth rewriting the words and the file."""
@@ -281,16 +282,21 @@ def _batches(
 def _read_batches(catalog: Catalog, ids: Sequence[str], size: int) -> Iterator[list[Item]]:
     """Yield the pending ones of these memories, at most `size` and some BATCH_CHARACTERS at a time."""
     contents = Contents(catalog.database)
-    batch: list[Item] = []
+    pages = (list(contents.of(page)) for page in batches(ids, min(size, BATCH)))
+    pending = (item for page in pages for item in page if item[0].state is State.PENDING)
+    return limit_characters(pending, lambda item: len(item[0].indexed_text), size)
+
+
+def limit_characters(items: Iterable[T], count: Callable[[T], int], size: int = BATCH) -> Iterator[list[T]]:
+    """Yield items in batches of at most `size`, which end when `count` adds up to BATCH_CHARACTERS."""
+    batch: list[T] = []
     characters = 0
-    for page in batches(ids, min(size, BATCH)):
-        for item in list(contents.of(page)):
-            if item[0].state is State.PENDING:
-                batch.append(item)
-                characters += len(item[0].indexed_text)
-            if len(batch) >= size or characters >= BATCH_CHARACTERS:
-                yield batch
-                batch, characters = [], 0
+    for item in items:
+        batch.append(item)
+        characters += count(item)
+        if len(batch) >= size or characters >= BATCH_CHARACTERS:
+            yield batch
+            batch, characters = [], 0
     if batch:
         yield batch
 

@@ -12,12 +12,13 @@ from ragmem.errors import BackendError, RejectionError, StorageError, StoreBusyE
 from ragmem.frozen import dataclass
 from ragmem.ports import Store
 from ragmem.services.ingestion.classify import ClassifiedMemory, classify_draft
-from ragmem.services.ingestion.entities import Item
+from ragmem.services.ingestion.entities import Item, clear_extractions
 from ragmem.services.ingestion.entity_names import collect_names
 from ragmem.services.ingestion.index import (
     BATCH,
     index,
     index_pending,
+    limit_characters,
     pack,
     records_of,
 )
@@ -44,7 +45,9 @@ HANDED_IN_AGAIN = "handed in again after it was archived"
 class IngestResult:
     """The result for one draft."""
 
-    classified: ClassifiedMemory
+    memory: Memory
+    because: str
+    """Why it has its tier."""
     change: Change
     note: str = ""
     """Why it is stored but not indexed yet; empty if it is indexed."""
@@ -52,12 +55,12 @@ class IngestResult:
     @property
     def id(self) -> str:
         """The memory's id."""
-        return self.classified.memory.id
+        return self.memory.id
 
     @property
     def run(self) -> str:
         """The name of the run that stored it ("" for none); see `storage.activity.storing_runs`."""
-        return "" if self.change == "unchanged" else storing_run(self.classified.memory.updated_at)
+        return "" if self.change == "unchanged" else storing_run(self.memory.updated_at)
 
 
 def ingest(
@@ -140,8 +143,8 @@ def _ingest(
         )
 
     progress.begin("ingest", len(drafts))
-    for start in range(0, len(drafts), BATCH):
-        batch = assign_ids(catalog, drafts[start : start + BATCH])
+    for some in limit_characters(drafts, lambda draft: len(draft.text)):
+        batch = assign_ids(catalog, some)
         judged: list[ClassifiedMemory] = []
         refused += [Refusal.of(draft, reason) for draft, reason in isolate_failures(batch, judge_all)]
         changes, redated = compare(catalog, judged)
@@ -170,7 +173,7 @@ def _ingest(
             memory = replace(item.memory, state=State.INDEXED) if done else item.memory
             waits = note if item in fresh else ""
             results.append(
-                IngestResult(replace(item, memory=memory), change, refusal.message if refusal else waits)
+                IngestResult(memory, item.signal.reason, change, refusal.message if refusal else waits)
             )
         progress.advance(len(batch))
     if indexed:
@@ -251,6 +254,7 @@ def _accept(
             note = error.full_message
         finally:
             _AT_WORK.difference_update(ids)
+    clear_extractions()
     return note, rejected
 
 

@@ -139,7 +139,7 @@ class RecordStore:
         drafts, projects = self._drafts(records, options, now=now, folder=folder)
         done = self.ingest(drafts, projects=projects, rule="off", by_agent=by_agent)
         return [
-            StoredRecord(item, ingested.classified.memory, change=ingested.change, note=ingested.note)
+            StoredRecord(item, ingested.memory, change=ingested.change, note=ingested.note)
             for item, ingested in zip(records, done, strict=True)
         ]
 

@@ -275,10 +275,10 @@ def test_a_document_that_ended_its_process_is_not_tried_by_each_run(
 def test_a_document_that_is_handed_in_is_kept_whole_with_its_places(memory: Ragmem, report: Path) -> None:
     handed = memory.ingestion.draft([report], DraftOptions(tags=("harbour",)))
     stored = memory.ingest(handed.drafts, projects=handed.projects)
-    assert [one.classified.memory.text for one in stored] == PAGES
-    assert {one.classified.memory.tier.value for one in stored} == {"ingest"}
-    assert stored[1].classified.memory.metadata["document_label"] == "page 2"
-    assert stored[1].classified.memory.tags == ("harbour",)
+    assert [one.memory.text for one in stored] == PAGES
+    assert {one.memory.tier.value for one in stored} == {"ingest"}
+    assert stored[1].memory.metadata["document_label"] == "page 2"
+    assert stored[1].memory.tags == ("harbour",)
     write_pdf(report, PAGES[:2])
     handed = memory.ingestion.draft([report], DraftOptions())
     memory.ingest(handed.drafts)

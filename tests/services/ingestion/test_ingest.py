@@ -24,7 +24,7 @@ TEXT = "The importer failed because of a lock: the fix is one writer, by config.
 
 def test_what_was_handed_in_is_indexed_when_it_returns(memory):
     (stored,) = memory.ingest([Draft("ingest", "/n", TEXT, "n")])
-    assert (stored.classified.memory.state, stored.note) == (State.INDEXED, "")
+    assert (stored.memory.state, stored.note) == (State.INDEXED, "")
     assert memory.memory(stored.id).state is State.INDEXED
 
 
@@ -97,7 +97,7 @@ def test_a_discarded_text_answers_where_nothing_else_does(memory):
 @pytest.mark.parametrize("source", ["ingest", "memory", "claudemds", "prds", "paidocs"])
 def test_what_a_person_stored_is_never_discarded(memory, source):
     (stored,) = memory.ingest([Draft(source, "/n", CHATTER, "n")])
-    assert stored.classified.memory.tier is Tier.INGEST
+    assert stored.memory.tier is Tier.INGEST
 
 
 def happen(other: Ragmem, held: Memory, fate: str) -> None:
@@ -174,7 +174,7 @@ def test_without_a_model_the_text_is_kept_and_found_and_finished_later(open_memo
     broken = open_memory(RAGMEM_MODELS_BACKEND="nowhere")
     (stored,) = broken.ingest([Draft("notes", "/n", TEXT, "n")])
     assert "nowhere" in stored.note
-    assert stored.classified.memory.state is State.PENDING
+    assert stored.memory.state is State.PENDING
     answer = broken.query("importer lock writer")
     assert [match.memory.id for match in answer.matches] == [stored.id]
     assert answer.rung == "text"

@@ -31,7 +31,7 @@ def repository(tmp_path: Path) -> Path:
 def hand_in(memory: Ragmem, path: Path) -> str:
     handed = memory.ingestion.draft([path], DraftOptions())
     (stored,) = memory.ingest(handed.drafts, projects=handed.projects)
-    return stored.classified.memory.scope.project
+    return stored.memory.scope.project
 
 
 def at(memory: Ragmem, folder: Path) -> tuple[str, ...] | None:

@@ -8,7 +8,7 @@ DAY = 86_400_000_000
 
 def discard(memory, number: int) -> str:
     (one,) = memory.ingest([Draft("transcripts", f"/{number}", f"{CHATTER} Task {number}.", "chatter")])
-    assert one.classified.memory.state is State.BUFFERED
+    assert one.memory.state is State.BUFFERED
     return str(one.id)
 
 

@@ -83,7 +83,7 @@ def test_a_script_that_the_model_does_not_know_is_searched_by_words_alone(open_m
     told = Draft("notes", "thai", f"{THAI} \u0e17\u0e38\u0e01\u0e04\u0e37\u0e19")
     (stored,) = memory.ingest([told])
     answer = memory.query(THAI)
-    assert [match.memory.id for match in answer.matches] == [stored.classified.memory.id]
+    assert [match.memory.id for match in answer.matches] == [stored.memory.id]
     assert answer.rung == "text"
 
 

@@ -188,7 +188,7 @@ def test_inspect_tells_what_age_makes_of_a_score(memory, inside, tmp_path):
     (stored,) = memory.ingest(
         [draft("x", "The cache broke because of a config error, fix applied.", days=60)]
     )
-    identifier = stored.classified.memory.id
+    identifier = stored.memory.id
     memory.close()
     home = {"HOME": str(tmp_path / "home"), "RAGMEM_HOME": str(tmp_path / "ragmem")}
     told = json.loads(inside("inspect", "memory", identifier, "--json", **home).stdout)["memory"]["ageing"]

@@ -110,7 +110,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
             for n in range(3)
         }
         stored = memory.ingest(drafts(notes, {**gone, "bare.md": f"{TOKEN}!"}), rule="off")
-        memory.forget([one.classified.memory.id for one in stored])
+        memory.forget([one.memory.id for one in stored])
         older, newer = (key_of(memory, name) for name in ("quay.md", "after.md"))
         with memory.catalog.database.write() as connection:
             connection.execute(
@@ -475,7 +475,7 @@ def test_a_memory_in_postgresql_is_cleaned_too_and_what_its_server_keeps_is_told
     }
     with open_at(tmp_path, **shared) as memory:
         stored = memory.ingest(drafts(tmp_path, LIVING), rule="off")
-        memory.forget([stored[1].classified.memory.id])
+        memory.forget([stored[1].memory.id])
         with memory.catalog.database.write() as connection:
             connection.execute("INSERT INTO lives (id, reason, changed_at) VALUES ('x', ?, 1)", (TOKEN,))
         done = scrub(memory, TOKEN)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 HINTS = tuple(
     "pass pwd secret credential token key auth signature sig= sess sid= .sid cookie bearer :// private "
-    "ragmem -----begin mysql mariadb redis-cli machine kind xox xapp- hooks.slack.com webhook .office.com "
+    "ragmem -----begin mysql mariadb redis-cli machine kind xox xapp- hooks. webhook .office.com "
     "aq. ya29. 1//0 4/0a 4%2f0a whsec_ sg. -us access_token$ :aa hvs. hvb. hvr. .atlasv1. sntry glsa_ glc_ "
     "fm1 fm2 pscale_ dp. ssws /1 azdo q~ aqe abs eyj v1.0- ops_ :54 :64 :65 :*: 1b[ \x1b[ \\e[ 033[ psk= "
     "kennwort identified securestring /user: /u: chpasswd -stdin sudo login private-lines "

@@ -25,6 +25,13 @@ _PIPED = lazy(
     r"|;]{0,160}?-stdin\b"
     r"|[^\n|;]{0,160}?(?:--passphrase-fd|--pinentry|-pass stdin|--with-token|secret (?:create|set|put)))"
 )
+_KEPT = lazy(
+    r"[a-z -]{0,24}(?:[^\n|;&]{0,160}?[ \t](?:--value|--body|-b)[ \t=]|[ \t][A-Z][A-Z0-9_]{2,40}[ \t=])"
+    r"[ \t]{0,3}[\"']?"
+    r"(?P<value>[^\s\"'`|;&<>\\]{6,256}+)"
+)
+"""What a command hands to a store of secrets."""
+
 _CLIENTS: dict[str, str] = {
     # A password option, and the commands that have it.
     "p": "mysql mariadb mysqldump mysqladmin mysqlimport docker podman buildah skopeo nerdctl az oc sshpass "
@@ -93,7 +100,8 @@ _PASS_SOURCE = lazy(r"(?<=[\s=\"'])pass:(?P<value>[^\s\"'`,;<>|\\]{4,128}+)")
 """A password in the syntax of OpenSSL."""
 
 _USER = lazy(
-    r"(?<![\w-])(?:-u|-user|--user|--proxy-user|-U|--auth|-a)[ =]{0,3}\\{0,3}[\"']?(?P<user>[^\s:\"'%$]{1,64}"
+    r"(?<![\w-])(?:-u|-user|--user|--proxy-user|-U|--auth|-a)[ =]{0,3}\\{0,3}[\"']?"
+    r"(?P<user>\w[^\s:\"'%$]{0,63}"
     r")(?P<mark>[:%])"
     r"(?P<value>[^\s\"'`,;<>()\[\]{}|\\]{4,256}+)"
 )
@@ -109,7 +117,7 @@ _SLASHED = lazy(
 MIN_ARGUMENT = 6
 """Minimum characters of a password that is a positional argument."""
 
-MIN_OPTION = 5
+MIN_OPTION, MIN_RANDOM = 5, 8
 MOST_ARGUMENTS = 12
 _ARGUMENT = lazy(
     r"[ \t]{1,8}(?:\\{0,3}(?P<mark>[\"'])(?P<quoted>[^\"'\n]{1,256}?)\\{0,3}(?P=mark)"
@@ -131,7 +139,7 @@ def find_argument_passwords(text: str, raw: bytes, small: bytes) -> Iterator[Sec
     for sought, pattern in names_in(small, _PLACES):
         for found in matches(text, raw, (sought,), pattern):
             if has_mixed_characters(found["value"]) and not is_ordinary(found["value"]):
-                yield Secret(*found.span("value"), "password")
+                yield Secret(*found.span("value"), "password" if pattern is not _KEPT else "secret")
     yield from _short_option_secrets(text, raw)
     yield from _marked_option_secrets(text, raw, small)
 
@@ -140,6 +148,7 @@ _PLACES = Names(
     (letters(name), (name, pattern))
     for names, pattern in (
         (b"echo ,printf ", _PIPED),
+        (b"secret set,secrets set,put-parameter,keyvault secret", _KEPT),
         (b"sqlplus,expdp,impdp,rman ,sqlldr,connect ,CONNECT ,conn ,sqlcl", _SLASHED),
     )
     for name in names.split(b",")
@@ -207,10 +216,15 @@ def _is_argument(value: str, option: str, *, quoted: bool) -> bool:
             len(value) >= MIN_OPTION and not is_ordinary(value) and (quoted or is_plausible_password(value))
         )
     if re.fullmatch(r"\d+(?::\d+)?", value) or re.match(
-        r"(?:tcp|udp|ssh|--?\w)|[\w./-]+/[\w./-]*\Z|\w+[:=]\S", value
+        r"(?:tcp|udp|ssh|--?\w)|[\w./-]+/[\w./-]*\Z|:?\w+[:=]\S", value
     ):
         return False
-    return is_plausible_password(value) or (quoted and not value.isalpha())
+    return _is_chosen(value) or (quoted and not value.isalpha())
+
+
+def _is_chosen(value: str) -> bool:
+    """Tell whether a value in the place of a password is one; a random one may have no digit."""
+    return is_plausible_password(value) or (len(value) >= MIN_RANDOM and is_random(value))
 
 
 _Argument = tuple[int, str]
@@ -286,7 +300,7 @@ def find_option_secrets(text: str, raw: bytes, small: bytes) -> Iterator[Secret]
             found = _LONG_OPTION.match(text, low)
             if (found and found.end("name") > at and _is_password(found, kind)) or (
                 (found := _MSBUILD.match(text, low))
-                and is_plausible_password(found["value"])
+                and _is_chosen(found["value"])
                 and not is_ordinary(found["value"])
             ):
                 yield Secret(*found.span("value"), kind)
@@ -313,9 +327,7 @@ def _is_password(found: re.Match[str], kind: str) -> bool:
     if is_ordinary(value) or is_word(value) or len(value) < MIN_OPTION:
         return False
     if kind == "password":
-        return is_plausible_password(value) or (
-            found["mark"] is not None and not value.isalpha() and " " not in value
-        )
+        return _is_chosen(value) or (found["mark"] is not None and not value.isalpha() and " " not in value)
     if len(value) < 8 or not is_random(value):
         return False
     hash_or_id = HEX.fullmatch(value) or UUID.fullmatch(value)
@@ -432,7 +444,8 @@ _LOGIN_CALLS = with_letters(
     b"uthentication( onnect( onnection( PDO( bind( bind_s( pw_set( Client( login_user( uthorize(".split()
 )
 _KEY_CALLS = with_letters(
-    b"Wallet( PrivateKey( privateKeyToAccount( Keypair. Fernet( from_key( OpenAI( Anthropic( stripe( Stripe( "
+    b"Wallet( cohere.Client( "
+    b"PrivateKey( privateKeyToAccount( Keypair. Fernet( from_key( OpenAI( Anthropic( stripe( Stripe( "
     b"createHmac( hmac.new( jwt.sign( jwt.encode( jwt.verify( AES.new( Cipheriv( ApiKey( api_key(".split()
 )
 _KEY_CALL = lazy(r"[\w.]{0,40}\([ \t\n]{0,8}(?P<arguments>[^()\n]{3,300})")

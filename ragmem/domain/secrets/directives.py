@@ -50,6 +50,7 @@ _DIRECTIVES = Names(
         ("operator unseal", r"operator unseal"),
         ("authtoken", r"(?:ngrok[ \t])?(?:config[ \t])?(?:add-)?authtoken"),
         ("snyk auth", r"snyk auth"),
+        ("wandb login", r"wandb login(?:[ \t]--[\w=:/.-]{1,60}){0,2}"),
         ("bw unlock", r"bw unlock"),
         ("rclone obscure", r"rclone obscure"),
         ("importprivkey", r"importprivkey"),
@@ -78,7 +79,7 @@ def find_directive_secrets(text: str, small: bytes) -> Iterator[Secret]:
 
 
 def _is_password(value: str, sought: bytes) -> bool:
-    if is_ordinary(value) or is_word(value) or UUID.fullmatch(value):
+    if is_ordinary(value) or is_word(value) or UUID.fullmatch(value) or "](" in value:
         return False
     if sought in {b"password ", b"secret ", b"key "}:
         # Type 7 of a router is hexadecimal.

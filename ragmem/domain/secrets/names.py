@@ -88,6 +88,11 @@ _IN_SENTENCE = lazy(
 )
 """A value in prose or a table: `the token is ...`, `| token | ... |`."""
 
+_PHRASE = lazy(r"(?:[ \t]{1,4}[^\s\"'`\\]{1,64}){1,12}(?=\\{0,3}[\"'`])")
+"""The other words of a value of several words in quotes."""
+
+_DESCRIPTION = lazy(r"[ \t]{1,4}[A-Za-z]{2,}")
+
 _REST = lazy(r"[^\s\\\"'`,;<>()\[\]{}|]{0,512}(?<![.!?*:])")
 """The rest of a value without quotes after its first `:`, `=` or `&`."""
 
@@ -116,6 +121,7 @@ _TABLE_KEY = lazy(
     r"(?:cache|primary|foreign|public|sort|partition|idempotency|object|row|map|lookup|routing|group|dedupe"
     r"|storage|search|next|page|prev|cursor|continuation|translation|i18n|locale|anon|publishable)[_ -]?$"
 )
+_PUBLIC = lazy(r"(?:public|publishable|verifying)[_ -]?$")
 _VALUE_BEFORE_NAME = lazy(
     r"value\\{0,3}[\"']?[ \t]{0,2}[:=][ \t]{0,2}\\{0,3}[\"'](?P<value>[^\s\"'\\]{6,128}+)\\{0,3}[\"'],?\s{0,2"
     r"0}"
@@ -227,33 +233,19 @@ def _assigned_value(
         found = _IN_SENTENCE.match(text, behind)
     before = small[max(0, at - 16) : at].decode()
     if found:
-        group = "quoted" if found["mark"] else "bare"
-        start = found.start(group)
-        value = found[group] if group == "quoted" else found[group].rstrip(".!?*")
+        start = found.start("quoted" if found["mark"] else "bare")
         # An ordinary value may contain the next name: `key: secret_key = ...`.
         end = max(end, min(start, end + AROUND))
-        if in_sentence:
-            value = _whole_value(found, value, name, before)
-        operator = "" if in_sentence else found["operator"] or ""
-        if _is_secret(
-            name,
-            value,
-            before=before,
-            quoted=group == "quoted",
-            in_sentence=in_sentence
-            or not operator
-            or (name == "pass" and operator == ":" and group == "bare"),
-            # The token or key of a service in the environment
-            variable=raw[max(0, at - 1) : behind].isupper() and raw[at - 1 : at] == b"_",
-            setting=operator in _SETTING and raw[at:behind].isupper() and (name != "pass" or operator != ":"),
-        ):
-            end = start + len(value)
-            if group == "bare" and (more := _REST.match(text, end)):
-                end = more.end()
-            yield Secret(start, end, kind_of(name))
+        if stop := _end_of_value(found, raw, at, behind, name=name, before=before, in_sentence=in_sentence):
+            yield Secret(start, stop, kind_of(name))
+            end = stop
     if name == "password" and (short := _IN_CONNECTION.match(text, behind)):
         around = text[max(0, at - AROUND) : short.end() + AROUND]
-        if ";" in around and _CONNECTION.search(around) and not _is_placeholder(short["bare"]):
+        if (
+            ";" in around
+            and _CONNECTION.search(around)
+            and not (_is_placeholder(short["bare"]) or is_word(short["bare"]))
+        ):
             yield Secret(*short.span("bare"), "password")
     if before.endswith(_REVERSE) or ("name" in before or "key" in before or "id" in before):
         low = max(0, at - AROUND)
@@ -266,6 +258,46 @@ def _assigned_value(
 _REVERSE = ('"', "'")
 _SETTING = frozenset({"=", ":-", "?=", ":", ":="})
 """Operators between an environment variable and its value."""
+
+
+def _end_of_value(
+    found: re.Match[str], raw: bytes, at: int, behind: int, *, name: str, before: str, in_sentence: bool
+) -> int:
+    """Return the end of the secret that is assigned to the name from `at` to `behind`; 0 for no secret."""
+    is_quoted = found["mark"] is not None
+    value = found["quoted"] if is_quoted else found["bare"].rstrip(".!?*")
+    start = found.start("quoted" if is_quoted else "bare")
+    operator = "" if in_sentence else found["operator"] or ""
+    variable = raw[at:behind].isupper()
+    if in_sentence:
+        value = _whole_value(found, value, name, before)
+    elif is_quoted and not is_safe(value) and (more := _PHRASE.match(found.string, start + len(value))):
+        words = value + more.group()
+        # Labels of a form have words, too; an equals sign sets a passphrase.
+        chosen = operator == "=" and variable and kind_of(name) == "password" and words[0] != "<"
+        return more.end() if chosen and not (is_name(words.lower()) or is_ordinary(words)) else 0
+    elif not is_quoted and _is_description(found.string, start, value, operator):
+        return 0
+    if not _is_secret(
+        name,
+        value,
+        before=before,
+        quoted=is_quoted,
+        in_sentence=not operator or (name == "pass" and operator == ":" and not is_quoted),
+        # The token or key of a service in the environment
+        variable=raw[max(0, at - 1) : behind].isupper() and raw[at - 1 : at] == b"_",
+        setting=operator in _SETTING and variable and (name not in _SHORT_NAMES or operator != ":"),
+    ):
+        return 0
+    rest = None if is_quoted else _REST.match(found.string, start + len(value))
+    return rest.end() if rest else start + len(value)
+
+
+def _is_description(text: str, start: int, value: str, operator: str) -> bool:
+    """Tell whether a value is a comment, the message of `${NAME:?message}`, or what a list says of it."""
+    if operator != ":":
+        return value[:1] == "#" and text[start - 1] in " \t"
+    return value[:1] == "?" or (value.isalpha() and bool(_DESCRIPTION.match(text, start + len(value))))
 
 
 def _whole_value(found: re.Match[str], value: str, name: str, before: str) -> str:
@@ -342,7 +374,8 @@ def _is_secret(
         return not _is_harmless(name, value, before) and len(value) >= MIN_TOKEN and is_random(value)
     if name in {"key", "token"} and (_TABLE_KEY.search(before) or not (variable or _SURE_KEY.search(before))):
         # The key of a table or cache may be a hash or an id.
-        ordinary = HEX.fullmatch(value) or UUID.fullmatch(value) or before[-1:].isalpha()
+        known = HEX.fullmatch(value) or UUID.fullmatch(value) or _PUBLIC.search(before)
+        ordinary = known or before[-1:].isalpha()
         return not ordinary and len(value) >= MIN_TOKEN and is_random(value)
     if name == "secret" or variable:
         return (
@@ -356,7 +389,7 @@ def _is_secret(
 def _is_assigned(value: str, before: str) -> bool:
     if HEX.fullmatch(value.removeprefix("0x")):
         return len(value) >= MIN_HEX and bool(_OWNED.search(before))
-    return is_strong(value) and not UUID.fullmatch(value)
+    return is_strong(value) and not (UUID.fullmatch(value) or _PUBLIC.search(before))
 
 
 def _is_harmless(name: str, value: str, before: str) -> bool:
@@ -370,7 +403,8 @@ def _is_harmless(name: str, value: str, before: str) -> bool:
 def _is_password(name: str, value: str, *, quoted: bool, in_sentence: bool, setting: bool) -> bool:
     """Tell whether the value of a password name is a password, not a type, a state or a name in code."""
     letters = value.replace("_", "").replace("-", "")
-    if is_word(value) or (letters.isalpha() and name in letters.lower()):
+    label = value.rpartition("-")[2] if letters.isalpha() else value
+    if is_word(label) or (letters.isalpha() and name in letters.lower()):
         return False
     if in_sentence:
         return is_safe(value) and len(value) >= MIN_BARE and not (name == "pass" and HEX.fullmatch(value))
@@ -458,3 +492,13 @@ def find_cookies(text: str, small: bytes) -> Iterator[Secret]:
                 if not is_placeholder(value) and is_random(value):
                     yield Secret(*pair.span("value"), "cookie")
         at = small.find(b"cookie", end)
+    for option in matches(text, small, names_in(small, _CURL), _CURL_COOKIE):
+        for pair in _PAIR.finditer(text, *option.span("pairs")):
+            if not is_placeholder(pair["value"]) and is_random(pair["value"]):
+                yield Secret(*pair.span("value"), "cookie")
+
+
+_CURL = with_letters((b"curl",))
+_CURL_COOKIE = lazy(
+    r"curl[ \t][^\n]{0,400}?(?<=[ \t])(?:-b|--cookie)[ \t=]{1,3}[\"']?(?P<pairs>\w[^\r\n\"'`\\]{8,4096}+)"
+)

@@ -159,16 +159,20 @@ def _in_pairs(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
     for sought, pattern in names_in(small, _SOUGHT):
         for found in matches(text, raw, (sought,), pattern):
             if not is_ordinary(found["value"]):
-                yield Secret(*found.span("value"), "secret" if sought[:1] == b"o" else "password")
+                yield Secret(*found.span("value"), "secret" if sought[:1] in b"ou" else "password")
 
 
 MOST_PAIR = 80
-_PAIR = lazy(r"(?:^|(?<=[\s\"'=(/<\\]))[\w.-]{1,32}:(?P<value>[^\s\"'/:@<>`]{4,64})(?=@\Z|\Z)")
+_PAIR = lazy(r"(?:^|(?<=[\s\"'=(/<\\]))(?!mailto:)[\w.-]{1,32}:(?P<value>[^\s\"'/:@<>`|]{4,64})(?=@\Z|\Z)")
 _PROTOCOL = lazy(r"@(?:tcp|unix|udp|tcp6|cloudsql)\(")
 _SOUGHT = Names(
     (letters(sought), (sought, pattern))
     for sought, pattern in (
         (b"WIFI:", lazy(r"WIFI:[^\s]{0,100}?(?<=[;:])P:(?P<value>[^;\s]{4,64})")),
+        (
+            b"username",
+            lazy(r"username\"\s?:\s?\"[\w.-]{1,64}\",\s?\"key\"\s?:\s?\"(?P<value>[0-9a-f]{32})\""),
+        ),
         (b"otpauth://", lazy(r"otpauth://[^\s\"']{1,160}?[?&]secret=(?P<value>[A-Za-z2-7]{8,128})")),
     )
 )
@@ -192,8 +196,13 @@ def _of_manifest(text: str, first: int, last: int) -> Iterator[Secret]:
 def _entries(text: str, start: int, last: int) -> Iterator[Secret]:
     for entry in _ENTRY.finditer(text, start, last):
         value = entry["value"]
-        if not is_placeholder(value) and (has_mixed_characters(value) or _is_encoded(value)):
+        public = value.startswith(_CERTIFICATE) or is_placeholder(value)
+        if not public and (has_mixed_characters(value) or _is_encoded(value)):
             yield Secret(*entry.span("value"), "secret")
+
+
+_CERTIFICATE = "LS0tLS1CRUdJTiBDRVJUSUZJQ0FUR"
+"""Base64 of the first line of a certificate, which is public."""
 
 
 def _is_encoded(value: str) -> bool:

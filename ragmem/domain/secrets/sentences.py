@@ -106,6 +106,9 @@ _CODE_NAMES = with_letters(
     b"recovery,backup,licen,activation,product key,serial,2fa,mfa,otp,totp,one-time,security code,unlock,puk,"
     b"einmal,wiederherstellung,setup key,voucher,registration".split(b",")
 )
+_KEYS = frozenset((b"serial", b"licen", b"product key", b"registration"))
+"""A number alone behind these is that of a version, a zone or a company."""
+
 _OTP = frozenset((b"2fa", b"mfa", b"otp", b"totp", b"setup key"))
 _CODE = lazy(
     r"(?i:[a-z]{0,8}(?:[ _-](?:recovery|backup|code|codes|key|keys|number|no\.?|pin|token|secret|password"
@@ -176,7 +179,10 @@ def find_prose_secrets(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
     """Yield the passwords, logins, codes, PINs and seed phrases in prose."""
     for name in names_in(small, _PASSWORD_NAMES):
         for at in places(small, name, step=len(name)):
-            if not raw[at - 1 : at].isalpha() or raw[at : at + 1].isupper() or name in _WITHIN:
+            if not raw[at - 1 : at].isalpha() or (
+                raw[at : at + 1].isupper()
+                or (name in _WITHIN and not _IN_VALUE.search(raw, max(0, at - 24), at))
+            ):
                 yield from _passwords_near(text, at, at + len(name), short=len(name) < 5 or name in _WEAK)
     for name in names_in(small, _AS):
         for at in places(small, name):
@@ -207,6 +213,7 @@ _PASSWORD_NAMES = with_letters(
         *_WEAK,
     )
 )
+_IN_VALUE = lazy(rb"=\w*\Z")
 _WITHIN = frozenset({b"password", b"passwort", b"kennwort", b"senord", b"aloz", b"wachtwoord"})
 
 
@@ -214,7 +221,8 @@ def _passwords_near(text: str, at: int, end: int, *, short: bool) -> Iterator[Se
     if short:
         end = at + len(text[at:end].split(maxsplit=1)[0].rstrip(":"))
     found = _STATED.match(text, end)
-    value = found["value"].rstrip(_STOPS) if found else ""
+    # The next part of a connection string is none of the password's.
+    value = _NEXT_PART.split(found["value"], 1)[0].rstrip(_STOPS) if found else ""
     if found and value and _is_password(value, found["open"], found["verb"], short=short):
         yield _password_at(found, value)
         return
@@ -269,6 +277,7 @@ def _password_at(found: re.Match[str], value: str, group: str = "value") -> Secr
     return Secret(found.start(group), found.start(group) + len(value), "password")
 
 
+_NEXT_PART = lazy(r";(?=[A-Za-z]\w{1,40}=)")
 _SECOND = lazy(rf"{_WORD}{{1,48}}?[ \t]{{0,3}}[/|,:;][ \t]{{0,3}}[\"'`]?(?P<value>{_WORD}{{6,128}}+)")
 _LOGIN_BEFORE = lazy(r"(?i)(?:login|user\w{0,4}|e?-?mail|account|id|name|konto|usr)[ \t]?[/&+|,-][ \t]?\Z")
 _STOPS = ".,;:!?)]}>*_"
@@ -295,8 +304,8 @@ def _is_password(value: str, opening: str, verb: str, *, short: bool) -> bool:
 
 
 _CODE_LIKE = lazy(
-    r"[A-Za-z_][\w.]*\(|\w+[=<>]|.*(?:\.(?:py|md|ts|js|json|yaml|yml|txt|go|rs|html|env|toml|sh|com|org|net"
-    r"|io)\b|://|::|->|\]\(|,\S)|\d+[-–]\d+$|[#@/.]"
+    r"[A-Za-z_](?:\w|\.|::)*\(|[)\]}]|\(?[#/.]|@|\([!&|]\(|.*\)\(|\w+[=<>]|.*(?:\.(?:py|md|ts|js|json|yaml|yml|txt|go|rs|html|env|toml|sh|com|org|net"
+    r"|io)\b|://|::|->|\]\(|,\S)|\d+[-–]\d+$"
     r"|[\w.-]+(?:/[\w.:{}-]+){2,}\Z"
 )
 
@@ -312,10 +321,17 @@ def _login_secrets(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
     for name in names_in(small, _LOGIN_NAMES):
         for at in places(small, name, step=len(name)):
             before = raw[at - 1 : at]
-            is_path = name.endswith(b"/") and before in {b"/", b"\\"}  # `/home/user/...`
-            if before.isalpha() or is_path:
+            if name == b"signin" and small[at + len(name) :][:1] == b"g":  # `signingUrl`
                 continue
-            if found := _LOGIN.match(text, at + len(name)):
+            is_path = before in {b"/", b"\\", b"-"}  # `/home/user/...`, `/auth-credentials/...`
+            if before.isalpha() or (is_path and name.endswith(b"/")):
+                continue
+            found = _LOGIN.match(text, at + len(name))
+            if found and not (
+                is_path
+                and text[at : found.start("value")].isprintable()
+                and " " not in text[at : found.start("value")]
+            ):
                 value = found["value"].rstrip(_STOPS)
                 if len(value) > MIN_PROSE_PASSWORD and _is_safe_word(value):
                     yield _password_at(found, value)
@@ -340,7 +356,11 @@ def _code_secrets(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
                 if groups and any(map(str.isdigit, groups["value"])):
                     yield Secret(*groups.span("value"), "code")
                 found = _CODE.match(text, end)
-                while found and _is_key_of_code(found["value"]):
+                while (
+                    found
+                    and _is_key_of_code(found["value"])
+                    and not (name in _KEYS and found["value"].isdigit())
+                ):
                     yield Secret(*found.span("value"), "code")
                     end = found.end()
                     found = _MORE_CODES.match(text, end)

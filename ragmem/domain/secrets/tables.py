@@ -188,7 +188,15 @@ def _in_rows(
         return [], start
     plain = separator in {",", ";", "&"}
     found: list[Secret] = []
-    for low, high in _lines(text, start):
+    lines = list(_lines(text, start))
+    if (
+        separator == "|"
+        and "|" in text[text.rfind("\n", 0, max(0, first - 1)) + 1 : first]
+        and not (lines and _RULE.fullmatch(text[slice(*lines[0])]))
+    ):
+        # A row in the middle of a table, that tells of a setting for a password
+        return [], start
+    for low, high in lines:
         line = text[low:high]
         if _RULE.fullmatch(line):
             continue

@@ -59,9 +59,13 @@ RUN = 16
 # Every part is possessive or has a bounded length, so that each pattern is linear on any text.
 TOKEN_FORMATS = (
     _format("Anthropic key", "sk-ant-", rf"{_WEB}{{20,}}+"),
+    _format("Letta key", "sk-let-", r"[A-Za-z0-9+/=]{40,}+"),
     _format("OpenRouter key", "sk-or-v1-", r"[0-9a-f]{32,}+"),
     _format("OpenAI key", "sk-", rf"{_WEB}{{20,}}+"),
-    _format("GitHub token", "ghp_ gho_ ghu_ ghs_ ghr_", r"[A-Za-z0-9]{30,}+"),
+    # That of an app may have its id and a JWT.
+    _format(
+        "GitHub token", "ghp_ gho_ ghu_ ghs_ ghr_", r"[A-Za-z0-9]{1,12}(?:[A-Za-z0-9]{18,}+|_[\w.-]{60,}+)"
+    ),
     _format("GitHub token", "github_pat_", r"[A-Za-z0-9_]{22,}+"),
     _format(
         "GitLab token",
@@ -73,6 +77,10 @@ TOKEN_FORMATS = (
     ),
     _format("Slack webhook", "hooks.slack.com/", r"(?:services|workflows|triggers)/[\w/-]{20,}+", wide=True),
     _format("Teams webhook", ".webhook.office.com/webhookb2/", r"[\w@/-]{60,}+", wide=True),
+    _format(
+        "Zapier webhook", "hooks.zapier.com/hooks/", r"catch/\d{4,12}/[\w/-]{5,40}+", wide=True, sure=True
+    ),
+    _format("Make webhook", ".make.com/", r"(?<=hook\.\w\w\d\.make\.com/)[a-z0-9]{30,40}", wide=True),
     _format("Discord webhook", "/api/webhooks/", rf"\d{{10,20}}/{_WEB}{{20,}}+", wide=True),
     _format("Discord token", "M N O", rf"{_WEB}{{22,27}}\.{_WEB}{{6}}\.{_WEB}{{27,}}+", dotted=True),
     # The secret often follows the id directly, without a format of its own.
@@ -91,6 +99,7 @@ TOKEN_FORMATS = (
     _format("Google secret", "GOCSPX-", rf"{_WEB}{{20,}}+"),
     _format("Google token", "1//0", rf"{_WEB}{{40,}}+", wide=True),
     _format("JWT", "eyJ", rf"{_WEB}{{13,1024}}+\.eyJ{_WEB}{{8,}}+\.{_WEB}{{10,}}+", dotted=True),
+    _format("Stripe key", "sk_org_live_ sk_org_test_", r"[A-Za-z0-9]{20,}+"),
     _format("Stripe key", "sk_live_ sk_test_ sk_prod_ rk_live_ rk_test_ rk_prod_", r"[A-Za-z0-9]{10,}+"),
     _format("Stripe key", "whsec_", r"[A-Za-z0-9+/=]{24,}+", wide=True),
     _format("Twilio key", "SK", rf"[0-9a-fA-F]{{32}}{_END}", sure=True),
@@ -146,6 +155,7 @@ TOKEN_FORMATS = (
     _format("Sentry token", "sntrys_ sntryu_", r"[A-Za-z0-9+/=_]{40,}+", wide=True),
     _format("Grafana token", "glsa_ glc_", r"[A-Za-z0-9+/=_]{32,}+", wide=True),
     _format("Grafana key", "eyJrIjoi", r"[A-Za-z0-9+/=]{60,}+", wide=True),
+    _format("Cloudflare tunnel token", "eyJhIjoi", r"[A-Za-z0-9+/=]{100,}+", wide=True),
     _format("Datadog key", "ddapp_ ddpat_ ddsat_", rf"{_WEB}{{30,}}+"),
     _format("New Relic key", "NRAK- NRJS- NRII- NRIQ- NRRA-", rf"{_WEB}{{16,}}+"),
     _format("Cloudflare token", "cfut_ cfat_ cfk_", rf"{_WEB}{{30,}}+"),
@@ -258,6 +268,29 @@ TOKEN_FORMATS = (
     _format("SonarQube token", "squ_ sqp_ sqa_", r"[A-Za-z0-9]{40}"),
     _format("Sourcegraph token", "sgp_", r"(?:[0-9a-fA-F]{16}_|local_)?[0-9a-fA-F]{40}"),
     _format("Stytch secret", "secret-live- secret-test-", rf"{_WEB}{{30,}}+"),
+    _format("OpenWeather key", "appid= APPID=", rf"[0-9a-f]{{32}}{_END}", wide=True),
+    _format("Apify token", "apify_api_", r"[A-Za-z0-9]{34,}+"),
+    _format("Axiom token", "xaat- xapt-", r"[0-9a-f-]{36}"),
+    _format("Brave key", "BSA", rf"{_WEB}{{28}}(?!{_WEB})"),
+    _format("Browserbase key", "bb_live_ bb_test_", rf"{_WEB}{{24,}}+"),
+    _format("Composio key", "ak_", rf"[A-Za-z0-9]{{20}}{_END}"),
+    _format(
+        "Convex key", "prod: dev: preview: project:", r"[a-z0-9:-]{3,80}\|[A-Za-z0-9+/=]{40,}+", wide=True
+    ),
+    _format("Cursor key", "crsr_", r"[0-9a-f]{64}"),
+    _format("E2B key", "e2b_ sk_e2b_", r"[0-9a-f]{40}"),
+    _format("Honeycomb key", "hcaik_ hcbik_ hccik_ hcdik_ hcxik_ hcalk_ hcamk_", r"[a-z0-9]{50,}+"),
+    _format("Infisical token", "st.", r"[0-9a-f]{24}\.[0-9a-f]{32}\.[0-9a-f]{32}", wide=True),
+    _format("Kaggle token", "KGAT_", r"[0-9a-f]{32}"),
+    _format(
+        "Laravel key", "base64:", r"(?:(?<=KEY=base64:)|(?<=KEY=[\"']base64:))[A-Za-z0-9+/]{43}=", wide=True
+    ),
+    _format("Mem0 key", "m0-", rf"[A-Za-z0-9]{{40}}{_END}"),
+    _format("Modal token", "ak- as-", rf"[A-Za-z0-9]{{22}}{_END}"),
+    _format("Paddle key", "pdl_live_ pdl_sdbx_ pdl_ntfset_", r"[A-Za-z0-9_]{40,}+"),
+    _format("Polar token", "polar_oat_ polar_pat_ polar_rst_ polar_whs_", r"[A-Za-z0-9]{32,}+"),
+    _format("RunPod key", "rpa_", r"[A-Za-z0-9]{32,}+"),
+    _format("Weights & Biases key", "wandb_v1_", rf"{_WEB}{{40,}}+"),
     _format("Telnyx key", "KEY0", r"[0-9A-F]{30}_[A-Za-z0-9]{22}"),
     _format("Together key", "tgp_v1_", rf"{_WEB}{{40,}}+"),
     _format(
@@ -281,7 +314,10 @@ TOKEN_FORMATS = (
     _format("wallet key", "5H 5J 5K", rf"[1-9A-HJ-NP-Za-km-z]{{49}}{_END}"),
     # Stored password hashes: crypt(5), passlib, Django, Werkzeug, RFC 2307, PostgreSQL
     _hash("$2a$ $2b$ $2y$ $2x$", r"\d\d\$[./A-Za-z0-9]{40,53}"),
-    _hash("$argon2", r"(?:id|i|d)\$[A-Za-z0-9+/=,$.-]{20,400}"),
+    _hash(
+        "$argon2",
+        r"(?:id|i|d)\$(?:v=\d{1,3}\$)?+(?:[mtp]=\d{1,9},?){0,3}+\$?+[A-Za-z0-9+/=,$.-]{20,400}",
+    ),
     _hash(
         "$1$ $5$ $6$ $7$ $y$ $gy$ $apr1$ $md5$ $sha1$ $8$ $9$ $14$ $sm3$ $md5, $DCC2$ $ml$",
         r"(?:rounds=\d{1,9}\$)?[./A-Za-z0-9*_#-]{1,64}\$(?:[./A-Za-z0-9]{1,64}\$)?[./A-Za-z0-9]{16,}+=*",

@@ -25,7 +25,7 @@ MIN_STRONG = 10
 
 _PLACEHOLDERS = tuple(
     "your example placeholder changeme change-me change_me xxxx *** ... … dummy fake sample redacted insert "
-    "replace todo notareal not_a_real not-a-real ${ {{ %(".split()
+    "replace todo _here -here notareal not_a_real not-a-real ${ {{ %(".split()
 )
 """Words and marks of placeholders."""
 
@@ -63,7 +63,7 @@ _WORDS = frozenset(
     "hs512 eddsa ed25519 secp256k1 aes aes128 aes256 aes-256 aes-256-gcm aes-256-cbc aes-128-gcm hmac-sha256 "
     "hmac ldap ldaps http2 ssl tls i18n l10n a11y k8s s3 ec2 rc4 crc32 fido2 webauthn u2f ipv4 ipv6 es2020 "
     "vec64 int32 int64 uint8 uint32 uint64 float32 float64 varchar255 char64 nvarchar255 varbinary "
-    "varchar2".split()
+    "varchar2 md5sum sha1sum sha256sum sha512sum".split()
 )
 """Values that are not secrets: types, states, algorithms, keywords."""
 
@@ -84,16 +84,16 @@ MIN_UNUSUAL_MARKS = 6
 
 _REFERENCE = lazy(
     r"\$\{|\$\(|\$\$|\$\w+(?::\w+)?\Z|%\(|%\{|%[\w-]+%?\Z|@[\w.]+\Z|@\{|&\w+;?\Z|~/|\.{0,2}/|\.[\w.]+\Z"
-    r"|!\w+\b[ .]"
+    r"|!\w+\b[ .]|\]\("
     r"|[a-z][a-z0-9+.-]{1,12}://"
     r"|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\Z"
     r"|(?:vault|env|secret|ref|arn|op|ssm|file|path|keychain|aws|gcp):\S"
     r"|[A-Za-z_][\w.]*\([^()]*\)?\Z"
-    r"|\$\w+/|\{[A-Za-z_]\w*\}[\w.-]*\Z|\d+(?:\.\d+){2,}\Z|[A-Za-z_]\w*\["
+    r"|\$\w+/|\{[A-Za-z_]\w*\}[\w.-]*\Z|\d+(?:\.\d+){2,}\Z|[A-Za-z_][\w.]*\[|v=DKIM|Test[A-Z_]\w*/"
     r"|(?=_?[A-Z]\w*(?:Key|Bearer|Type|Form|Request|Response|Config|Error|Exception|Params|Client|Service"
     r"|Provider))"
     r"_?[A-Z][A-Za-z]*\d{0,2}(?:[A-Z][a-z]{2,})+(?:_?T)?\Z"
-    r"|[A-Za-z_]\w*!?(?:(?:\??\.|::|->)[A-Za-z_]\w*!?)+\Z"
+    r"|[*&]?[A-Za-z_]\w*!?(?:(?:\??\.|::|->)[A-Za-z_]\w*!?)+\Z|\[?\w+\]\."
 )
 """The beginning of a path, an address or a variable; an OID; a constant or type name; other code."""
 
@@ -107,6 +107,10 @@ class Secret:
     kind: str
 
 
+_SLOT = lazy(r"<[A-Za-z][\w -]{0,40}>|\{[a-z_]\w{1,40}\}")
+"""A place in a template that a person or a program fills in."""
+
+
 def is_placeholder(value: str) -> bool:
     """Tell whether a value is a placeholder."""
     if len(set(value[-16:])) <= MIN_LETTERS:
@@ -117,7 +121,12 @@ def is_placeholder(value: str) -> bool:
 
 def is_ordinary(value: str) -> bool:
     """Tell whether a value is not a secret: a test value, a placeholder or a reference."""
-    return bool(is_placeholder(value) or _TRIAL.fullmatch(value) or _REFERENCE.match(value))
+    return bool(
+        is_placeholder(value)
+        or _TRIAL.fullmatch(value)
+        or _REFERENCE.match(value)
+        or _SLOT.search(value[:READ])
+    )
 
 
 def is_word(value: str) -> bool:

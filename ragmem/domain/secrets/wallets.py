@@ -62,7 +62,10 @@ _BETWEEN = b" \t\r\n0123456789.,;:|\"'`*->)\\"
 
 def _is_between(small: bytes, start: int, end: int) -> bool:
     """Tell whether the text between two words may separate words of a phrase."""
-    return end - start <= MOST_BETWEEN and not small[start:end].strip(_BETWEEN)
+    between = small[start:end]
+    # A colon follows a number; behind a word it makes a name of it, in YAML or JSON.
+    named = b":" in between and not between[: between.index(b":")].rstrip()[-1:].isdigit()
+    return len(between) <= MOST_BETWEEN and not named and not between.strip(_BETWEEN)
 
 
 def _phrase(row: list[re.Match[bytes]]) -> Iterator[Secret]:

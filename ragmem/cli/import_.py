@@ -120,9 +120,10 @@ def import_(
     if as_json:
         say_json({"schema": 1, "dry_run": dry_run, **asdict(done)})
     else:
+        more = f", {done.forgotten:,} forgotten here" if done.forgotten else ""
         say(
             f"{'would import' if dry_run else 'imported'} {plural(done.new, 'new memory', 'new memories')}"
-            f" and {done.changed:,} changed; {done.unchanged:,} unchanged, {done.kept:,} kept as they are"
+            f" and {done.changed:,} changed; {done.unchanged:,} unchanged, {done.kept:,} kept as they are{more}"
         )
     return EXIT_OK
 

@@ -17,6 +17,7 @@ from ragmem.services.processes.progress import Progress
 from ragmem.services.transfer.export_reader import Entry, ExportReader
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.lifecycle.archive import ArchiveEntry
+from ragmem.storage.lifecycle.forgotten_texts import find_forgotten, stored_texts, unmark_forgotten
 from ragmem.storage.lifecycle.lifecycle_state import LifeRow, Recall
 from ragmem.storage.lifecycle.supersessions import Supersession
 from ragmem.storage.maintenance.catalog_export import Alias, Contents, ForgottenText, Move, Project, Tie
@@ -37,7 +38,8 @@ Item = tuple[Memory, tuple[Chunk, ...]]
 class ImportResult:
     """Counts of an import.
 
-    `kept` counts memories that differ and stayed unchanged here; `waiting` those that are stored and not
+    `kept` counts memories that differ and stayed unchanged here; `forgotten` those with a text that a person
+    forgot here; `waiting` those that are stored and not
     indexed yet, and `note` says why. A dry run counts memories only.
     """
 
@@ -45,6 +47,7 @@ class ImportResult:
     changed: int = 0
     kept: int = 0
     unchanged: int = 0
+    forgotten: int = 0
     projects: int = 0
     archive: int = 0
     lifecycle: int = 0
@@ -101,9 +104,10 @@ def import_export(
 
     Nothing is written before every line was checked. Then each batch is durable, so that a killed import can
     be run again. A memory with the same content stays untouched; of two that differ the one that was updated
-    later wins (the present one when equally old), or the one that `keep` names. Existing entries of the
-    archive, the projects, the lifecycle and the seen files stay; a pin is added. Texts are sanitized as
-    always, and then cut again by `sizes`.
+    later wins (the present one when equally old), or the one that `keep` names. A text that a person forgot
+    here stays forgotten, unless `keep` is "incoming". Existing entries of the archive, the projects, the
+    lifecycle and the seen files stay; a pin is added. Texts are sanitized as always, and then cut again by
+    `sizes`.
 
     Raises SourceError for a damaged, foreign or newer export.
     """
@@ -113,6 +117,9 @@ def import_export(
         catalog.prepare()
     done = ImportResult()
     writer = _Writer(catalog, open_store, keep=keep, dry_run=dry_run, now=now, sizes=sizes)
+    if counts.get("forgotten") and not dry_run:
+        with catalog.database.read() as connection:
+            writer.stored = stored_texts(connection)
     progress.begin("import", counts.get("memory", 0))
     for batch in _batches(source.entries()):
         writer.write(batch, done)
@@ -172,6 +179,8 @@ class _Writer:
         self._open_store = open_store
         self._keep = keep
         self._dry_run = dry_run
+        # What another home has forgotten, this one may keep.
+        self.stored: set[str] = set()
         # Files that must be read again, because the memory here differs from theirs.
         self._stale_files: set[tuple[str, str]] = set()
         # Memories that differ from the export's: statements about those texts do not apply to these.
@@ -186,15 +195,18 @@ class _Writer:
         if any(memory.state is State.BUFFERED for memory, _ in batch.memories):
             # It may be needed below, and opening it takes too long while the lock is held.
             self._open_store()
-        with self._catalog.database.write():
+        with self._catalog.database.write() as connection:
             known = self._catalog.memories.get(_ids(batch))
             chosen = self._choose(batch, known, done)
             faded = [
                 memory.id for memory, _ in chosen if memory.state is State.BUFFERED and memory.id in known
             ]
             self._contents.write_memories(chosen)
+            unmark_forgotten(connection, [memory for memory, _ in chosen])
             done.projects += self._contents.write_projects(batch.projects)
-            self._contents.write_ties(batch.ties)
+            self._contents.write_ties(
+                tie for tie in batch.ties if not (isinstance(tie, ForgottenText) and tie.id in self.stored)
+            )
             archived = [
                 replace(one, memory=sanitize_memory(one.memory, redactor=self._catalog.redactor))
                 for one in batch.archive
@@ -215,13 +227,17 @@ class _Writer:
 
     def _choose(self, batch: _Batch, known: Mapping[str, Memory], done: ImportResult) -> list[Item]:
         chosen: list[Item] = []
-        for exported, exported_chunks in batch.memories:
-            memory, chunks = self._sanitize(exported, exported_chunks)
+        items = [self._sanitize(*exported) for exported in batch.memories]
+        forgotten = self._forgotten([memory for memory, _ in items if memory.id not in known])
+        for memory, chunks in items:
             here = known.get(memory.id)
             # An export does not distinguish the two, and here it has no vectors yet.
             state = State.BUFFERED if memory.state is State.BUFFERED else State.PENDING
             item = (replace(memory, state=state), chunks)
-            if here is None:
+            if memory.id in forgotten:
+                done.forgotten += 1
+                self._kept_ids.add(memory.id)
+            elif here is None:
                 done.new += 1
                 chosen.append(item)
             elif same_content(memory, here):
@@ -236,6 +252,13 @@ class _Writer:
                     (memory.source, place) for place in (memory.uri, memory.uri.rpartition("#")[0])
                 }
         return chosen
+
+    def _forgotten(self, memories: list[Memory]) -> set[str]:
+        """Return the ids of the memories that a person forgot here, and that stay forgotten."""
+        if self._keep == "incoming" or not self._catalog.exists():
+            return set()
+        with self._catalog.database.read() as connection:
+            return find_forgotten(connection, memories)
 
     def _sanitize(self, memory: Memory, chunks: tuple[Chunk, ...]) -> Item:
         """Return a sanitized memory of the export; its text is cut again if it changed."""

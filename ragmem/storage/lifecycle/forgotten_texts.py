@@ -15,11 +15,14 @@ _KEY = "forgotten/"
 _PURGE = "purge_unfinished"
 
 
-def _key(memory: Memory, project: str = "") -> str:
-    place = project or memory.scope.project
+def _hash(place: str, text_hash: str) -> str:
     # What one member of a team has forgotten, another may keep.
     owner = owner_of(place)
-    return _KEY + digest("forgotten", place, memory.content_hash, *([owner] if owner else []))
+    return digest("forgotten", place, text_hash, *([owner] if owner else []))
+
+
+def _key(memory: Memory, project: str = "") -> str:
+    return _KEY + _hash(project or memory.scope.project, memory.content_hash)
 
 
 def _keys(memory: Memory) -> list[str]:
@@ -68,6 +71,12 @@ def forgotten_texts(connection: Connection) -> list[tuple[str, str]]:
         "SELECT key, value FROM meta WHERE key >= ? AND key < ?", (_KEY, _KEY + "\x7f")
     ).fetchall()
     return sorted((key.removeprefix(_KEY), run) for key, run in rows)
+
+
+def stored_texts(connection: Connection) -> set[str]:
+    """Return the hashes, as `forgotten_texts` has them, of all texts that are stored."""
+    rows = connection.execute("SELECT DISTINCT project, content_hash FROM memories").fetchall()
+    return {_hash(project, text_hash) for project, text_hash in rows}
 
 
 def mark_forgotten(connection: Connection, hashed: str, run: str) -> None:

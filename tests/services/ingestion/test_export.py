@@ -722,6 +722,40 @@ def test_the_commands_carry_a_memory_from_home_to_home(inside, tmp_path):
     assert json.loads(inside("import", "-", "--json", stdin=piped).stdout)["unchanged"] == 1
 
 
+@pytest.mark.parametrize("purge", [(), ("--purge",)])
+def test_what_was_forgotten_here_comes_back_by_no_import_unless_a_person_says_so(inside, tmp_path, purge):
+    one, two = ({"RAGMEM_HOME": str(tmp_path / name)} for name in ("one", "two"))
+    dump = str(tmp_path / "memory.jsonl")
+    for text in ("The pool leaks when the pump runs longer than an hour.", "Gulls nest on the west wall."):
+        key = inside("ingest", "-", stdin=text, **one).stdout.strip()
+    inside("export", dump, **one)
+    inside("import", dump, **two)
+    assert inside("forget", key, "--yes", *purge, **two).returncode == 0
+    for options in (("--dry-run",), (), ("--keep", "existing")):
+        done = json.loads(inside("import", dump, "--json", *options, **two).stdout)
+        assert (done["new"], done["unchanged"], done["forgotten"]) == (0, 1, 1)
+    assert "1 forgotten here" in inside("import", dump, **two).stdout
+    assert "Gulls" not in inside("query", "gulls wall", **two).stdout
+    assert json.loads(inside("import", dump, "--json", "--keep", "incoming", **two).stdout)["new"] == 1
+    assert json.loads(inside("import", dump, "--json", **two).stdout)["forgotten"] == 0
+    assert "Gulls" in inside("query", "gulls wall", **two).stdout
+
+
+def test_what_another_home_forgot_is_not_forgotten_where_it_is_stored(inside, tmp_path):
+    one, two = ({"RAGMEM_HOME": str(tmp_path / name)} for name in ("one", "two"))
+    dump, text = str(tmp_path / "memory.jsonl"), "Gulls nest on the west wall."
+    for home in (one, two):
+        key = inside("ingest", "-", stdin=text, **home).stdout.strip()
+        inside("ingest", "-", stdin="The pool leaks when the pump runs longer than an hour.", **home)
+    inside("forget", key, "--yes", **one)
+    inside("export", dump, **one)
+    for _ in range(2):
+        inside("import", dump, **two)
+    lines = inside("export", "-", **two).stdout.splitlines()
+    assert not [line for line in lines if '"type":"forgotten"' in line]
+    assert [line for line in lines if text in line and '"type":"memory"' in line]
+
+
 def test_a_dry_run_of_export_writes_no_file(inside, tmp_path):
     inside("ingest", "-", stdin="PostgreSQL keeps our sessions.")
     done = inside("export", str(tmp_path / "all.jsonl"), "--dry-run")

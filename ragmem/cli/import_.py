@@ -123,7 +123,8 @@ def import_(
         more = f", {done.forgotten:,} forgotten here" if done.forgotten else ""
         say(
             f"{'would import' if dry_run else 'imported'} {plural(done.new, 'new memory', 'new memories')}"
-            f" and {done.changed:,} changed; {done.unchanged:,} unchanged, {done.kept:,} kept as they are{more}"
+            f" and {done.changed:,} changed; {done.unchanged:,} unchanged,"
+            f" {done.kept:,} kept as they are{more}"
         )
     return EXIT_OK
 

@@ -79,7 +79,7 @@ _FORMS = (
     ),
     ("event", lazy(r"[A-Z][A-Z0-9]{1,9}-\d{1,6}$|[A-Z]{3,10}\d{2,5}$|#\d{1,6}$")),
     ("symbol", lazy(r"_{0,2}[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+_{0,2}$", needs="_")),
-    ("symbol", lazy(r"[a-z]+[a-z0-9]*(?:[A-Z][A-Za-z0-9]*)+$|(?:[A-Z]+[a-z0-9]+){2,}[A-Z]*$")),
+    ("symbol", lazy(r"[a-z][a-z0-9]*[A-Z][A-Za-z0-9]*$|(?:[A-Z]+[a-z0-9]+){2,}[A-Z]*$")),
     ("concept", lazy(r"[A-Z][a-z]+\d?[A-Z]{2,}$")),
     ("tool", lazy(r"[A-Z][a-z]+\d+[a-z]{0,3}$")),
 )

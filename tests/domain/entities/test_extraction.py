@@ -214,6 +214,8 @@ def test_extracting_twice_gives_the_same(text):
             unit * (40_000 // len(unit))
             for unit in ("`a_b` uses ", "A. ", "\t", "\n", "a:", "x Aaa ", "{a}/", "http://a.b ")
         ),
+        # Base64, which has many capitals and a sign at its end
+        *("tide " + "aBcD" * 18 + sign for sign in ("=", "+x", "/")),
         "".join(random.Random(1).choices('aA_ ./`*|#(:[]-\n0"', k=40_000)),
     ],
     ids=lambda text: repr(text[:5]),

@@ -91,7 +91,7 @@ _IN_SENTENCE = lazy(
 _PHRASE = lazy(r"(?:[ \t]{1,4}[^\s\"'`\\]{1,64}){1,12}(?=\\{0,3}[\"'`])")
 """The other words of a value of several words in quotes."""
 
-_DESCRIPTION = lazy(r"[ \t]{1,4}[A-Za-z]{2,}")
+_DESCRIPTION = lazy(r"[ \t]{1,4}[A-Za-z]")
 
 _REST = lazy(r"[^\s\\\"'`,;<>()\[\]{}|]{0,512}(?<![.!?*:])")
 """The rest of a value without quotes after its first `:`, `=` or `&`."""
@@ -121,7 +121,9 @@ _TABLE_KEY = lazy(
     r"(?:cache|primary|foreign|public|sort|partition|idempotency|object|row|map|lookup|routing|group|dedupe"
     r"|storage|search|next|page|prev|cursor|continuation|translation|i18n|locale|anon|publishable)[_ -]?$"
 )
-_PUBLIC = lazy(r"(?:public|publishable|verifying)[_ -]?$")
+_PUBLIC = lazy(r"(?:public|publishable|verifying|page|cursor|continuation)[_ -]?$")
+"""Words before `key` and `token` of what everybody may see, and of places in a list."""
+
 _VALUE_BEFORE_NAME = lazy(
     r"value\\{0,3}[\"']?[ \t]{0,2}[:=][ \t]{0,2}\\{0,3}[\"'](?P<value>[^\s\"'\\]{6,128}+)\\{0,3}[\"'],?\s{0,2"
     r"0}"

@@ -304,7 +304,7 @@ def _is_password(value: str, opening: str, verb: str, *, short: bool) -> bool:
 
 
 _CODE_LIKE = lazy(
-    r"[A-Za-z_](?:\w|\.|::)*\(|[)\]}]|\(?[#/.]|@|\([!&|]\(|.*\)\(|\w+[=<>]|.*(?:\.(?:py|md|ts|js|json|yaml|yml|txt|go|rs|html|env|toml|sh|com|org|net"
+    r"[A-Za-z_](?:\w|\.|::)*\(|[)\]}]|--[a-z]|\(?[#/.]|@|\([!&|]\(|.*\)\(|\w+[=<>]|.*(?:\.(?:py|md|ts|js|json|yaml|yml|txt|go|rs|html|env|toml|sh|com|org|net"
     r"|io)\b|://|::|->|\]\(|,\S)|\d+[-–]\d+$"
     r"|[\w.-]+(?:/[\w.:{}-]+){2,}\Z"
 )

@@ -183,7 +183,8 @@ TOKEN_FORMATS = (
     _format("1Password token", "ops_eyJ", r"[A-Za-z0-9+/=_-]{60,}+", wide=True),
     _format("EasyPost key", "EZAK EZTK", r"[A-Za-z0-9]{54,}+"),
     _format("Flutterwave key", "FLWSECK- FLWSECK_TEST-", rf"{_WEB}{{12,}}+", sure=True),
-    _format("Adyen key", "AQE", r"[A-Za-z0-9+/=<>{}()&\"']{80,200}+", wide=True),
+    # The data keys of KMS begin with AQECAH.
+    _format("Adyen key", "AQE", r"(?!CAH)[A-Za-z0-9+/=<>{}()&\"']{80,200}+", wide=True),
     # Base64 of the first line: OPENSSH, RSA, DSA, EC, ENCRYPTED, or nothing before PRIVATE
     _format(
         "private key",

@@ -89,7 +89,7 @@ _REFERENCE = lazy(
     r"|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\Z"
     r"|(?:vault|env|secret|ref|arn|op|ssm|file|path|keychain|aws|gcp):\S"
     r"|[A-Za-z_][\w.]*\([^()]*\)?\Z"
-    r"|\$\w+/|\{[A-Za-z_]\w*\}[\w.-]*\Z|\d+(?:\.\d+){2,}\Z|[A-Za-z_][\w.]*\[|v=DKIM|Test[A-Z_]\w*/"
+    r"|\$\w+/|\{[A-Za-z_]\w*\}[\w.-]*\Z|\d+(?:\.\d+){2,}\Z|[A-Za-z_][\w.]*\[|v=DKIM|#/|Test[A-Z_]\w*/"
     r"|(?=_?[A-Z]\w*(?:Key|Bearer|Type|Form|Request|Response|Config|Error|Exception|Params|Client|Service"
     r"|Provider))"
     r"_?[A-Z][A-Za-z]*\d{0,2}(?:[A-Z][a-z]{2,})+(?:_?T)?\Z"

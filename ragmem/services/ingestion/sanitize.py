@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import PurePath
+from typing import Any
 
 from ragmem.domain.injection.sanitization import sanitize_text, secrets_in, without_parts
 from ragmem.domain.model import Draft, Memory, content_hash
@@ -12,7 +13,7 @@ from ragmem.domain.records.records import FIELDS
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.patterns import lazy
 
-__all__ = ["sanitize_draft", "sanitize_memory", "sanitize_text"]
+__all__ = ["sanitize_draft", "sanitize_fields", "sanitize_memory", "sanitize_text"]
 
 MIN_SHOWN = 12
 """Minimum characters of a line that counts as a line of a secret key."""
@@ -119,9 +120,14 @@ def _fields(written: str, redactor: Redactor) -> str:
         fields = json.loads(written)
     except (ValueError, RecursionError):
         return sanitize_text(written, redactor=redactor)
-    kept = _sanitize_value(fields, redactor=redactor)
-    covered = kept if redactor.stored else redactor.redact_document(kept)
+    covered = sanitize_fields(fields, redactor=redactor)
     return written if covered == fields else json.dumps(covered, ensure_ascii=False)
+
+
+def sanitize_fields(fields: Any, redactor: Redactor) -> Any:
+    """Return a copy of the fields of a typed record without what must not be stored, also in their names."""
+    kept = _sanitize_value(fields, redactor=redactor)
+    return kept if redactor.stored else redactor.redact_document(kept)
 
 
 def _sanitize_value(part: object, redactor: Redactor) -> object:

@@ -42,7 +42,7 @@ from ragmem.domain.sharing.state import State as SharedState
 from ragmem.domain.sharing.state import Statement, Verdict
 from ragmem.errors import BackendError
 from ragmem.ports import Store
-from ragmem.services.ingestion.sanitize import sanitize_draft, sanitize_text
+from ragmem.services.ingestion.sanitize import sanitize_draft, sanitize_fields, sanitize_text
 from ragmem.services.processes.progress import Progress
 from ragmem.services.processes.worker_pool import WorkerPool
 from ragmem.storage.fulltext.terms import Analysed
@@ -142,12 +142,7 @@ def read(arrivals: Sequence[Arrival], rules: Rules) -> list[Reading]:
     A function of its arguments alone, which other processes may call.
     """
     parsed = [_parse(arrival) for arrival in arrivals]
-    told = [
-        "\n".join((one.title, *one.tags, json.dumps(one.fields) if one.fields else "", one.text))
-        if isinstance(one, SharedMemory)
-        else ""
-        for one in parsed
-    ]
+    told = ["" if isinstance(one, str) else _words_of(one) for one in parsed]
     # Each search for secrets has a fixed cost, and most texts have none.
     suspects = [
         _MARKS.search(before) is not None or before != after
@@ -173,28 +168,46 @@ def _parse(arrival: Arrival) -> Record | str:
 def _read(arrival: Arrival, record: Record | str, rules: Rules, *, suspect: bool) -> Reading:
     if isinstance(record, str):
         return Reading(arrival, problem=record)
-    if not isinstance(record, SharedMemory):
-        return Reading(arrival, record, arrival.body.decode())
     try:
         clean = _sanitize(record, rules.redactor) if suspect else record
         body = (arrival.body if clean is record else encode(clean)).decode()
     except InvalidRecordError as error:
         return Reading(arrival, problem=error.reason)
+    if not isinstance(clean, SharedMemory):
+        return Reading(arrival, clean, body)
     shown = rules.approval(arrival.member, arrival.verdict) is Approval.NONE
-    item = None
-    if shown:
-        item = make_item(arrival.id, clean, arrival.verdict, rules)
+    item = make_item(arrival.id, clean, arrival.verdict, rules) if shown else None
     return Reading(arrival, clean, body, item[0].content_hash if item else content_hash(clean.text), item)
 
 
-def _sanitize(record: SharedMemory, redactor: Redactor) -> SharedMemory:
+def _words_of(record: Record) -> str:
+    """Return what a person wrote into a record, or a newer ragmem."""
+    match record:
+        case SharedMemory():
+            fields = json.dumps(record.fields) if record.fields else ""
+            return "\n".join((record.title, *record.tags, fields, record.text))
+        case Withdrawal():
+            return record.reason
+        case OpaqueRecord():
+            return json.dumps(record.data)
+    return ""
+
+
+def _sanitize(record: Record, redactor: Redactor) -> Record:
     """Return the record without what must not be stored; the same object if nothing changes."""
-    draft = Draft(SHARED, "shared:", record.text, record.title, tags=record.tags)
-    clean = sanitize_draft(draft, redactor=redactor)
-    fields = redactor.redact_document(dict(record.fields)) if record.fields else record.fields
-    if clean is draft and fields == record.fields:
+    if isinstance(record, Withdrawal):
+        clean = replace(record, reason=sanitize_text(record.reason, redactor=redactor))
+        return record if clean == record else clean
+    if isinstance(record, OpaqueRecord):
+        return replace(record, data=redactor.redact_document(record.data))
+    if not isinstance(record, SharedMemory):
         return record
-    return replace(record, text=clean.text, title=clean.title, tags=clean.tags, fields=fields)
+    draft = Draft(SHARED, "shared:", record.text, record.title, tags=record.tags)
+    told = sanitize_draft(draft, redactor=redactor)
+    fields = sanitize_fields(record.fields, redactor=redactor) if record.fields else record.fields
+    if told is draft and fields == record.fields:
+        return record
+    return replace(record, text=told.text, title=told.title, tags=told.tags, fields=fields)
 
 
 def make_item(key: str, record: SharedMemory, verdict: str, rules: Rules) -> Item:

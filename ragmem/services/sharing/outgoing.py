@@ -28,6 +28,7 @@ from ragmem.domain.sharing.record import (
     without_controls,
 )
 from ragmem.readers.git import output_of
+from ragmem.services.ingestion.sanitize import sanitize_fields
 from ragmem.services.sharing.incoming import links_of
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.sharing.shared_records import MEMORY, SUPERSESSION, WITHDRAWAL, SharedRecord
@@ -176,7 +177,7 @@ def _reason_to_stay(memory: Memory, standing: Standing, wish: Wish) -> str | Non
 
 def withdraw_record(sender: Sender, key: str, reason: str, *, title: str) -> OutgoingRecord:
     """Return the record that takes one of the sender's own back."""
-    record = Withdrawal(sender.member, sender.now, key, without_controls(reason, one_line=True)[:MAX_LINE])
+    record = Withdrawal(sender.member, sender.now, key, _clean_line(reason, sender.redactor)[:MAX_LINE])
     encoded = encode(record)
     row = _row(sender, encoded, WITHDRAWAL, target=key)
     return OutgoingRecord(row, encoded, title, kind=WITHDRAWAL)
@@ -198,9 +199,12 @@ def clean_text(memory: Memory, redactor: Redactor) -> str:
 
 def title_of(memory: Memory, redactor: Redactor) -> str:
     """Return the title of a memory as it may leave, else the line that says what it is about."""
-    title = memory.title or line_of(memory, redactor=redactor)[0]
-    clean = without_controls(sanitize_text(title, redactor=replace(redactor, stored=False)), one_line=True)
-    return clean[:TITLE_LENGTH]
+    return _clean_line(memory.title or line_of(memory, redactor=redactor)[0], redactor)[:TITLE_LENGTH]
+
+
+def _clean_line(text: str, redactor: Redactor) -> str:
+    """Return a text as one line, as it may leave."""
+    return without_controls(sanitize_text(text, redactor=replace(redactor, stored=False)), one_line=True)
 
 
 def _standings(
@@ -245,13 +249,13 @@ def _record(memory: Memory, sender: Sender, supersedes: Sequence[str]) -> Shared
     redactor = replace(sender.redactor, stored=False)
 
     def line(text: str) -> str:
-        return without_controls(sanitize_text(text, redactor=redactor), one_line=True)[:MAX_LINE]
+        return _clean_line(text, redactor)[:MAX_LINE]
 
     item = typed_record_of(memory)
     category, entry = types_of(memory)
     fields: dict[str, object] = {}
     if item is not None:
-        clean = redactor.redact_document(dict(item.fields))
+        clean = sanitize_fields(dict(item.fields), redactor=redactor)
         fields = json.loads(without_controls(json.dumps(clean, ensure_ascii=False)))
     return SharedMemory(
         author=sender.member,

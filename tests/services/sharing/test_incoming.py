@@ -12,7 +12,14 @@ from ragmem.domain.model import SHARED, Draft, Scope
 from ragmem.domain.model.lifecycle import Approval
 from ragmem.domain.secrets.redaction import DEFAULT
 from ragmem.domain.sharing.policy import Wish
-from ragmem.domain.sharing.record import SharedMemory, Supersession, Withdrawal, encode, record_id
+from ragmem.domain.sharing.record import (
+    OpaqueRecord,
+    SharedMemory,
+    Supersession,
+    Withdrawal,
+    encode,
+    record_id,
+)
 from ragmem.domain.sharing.state import Verdict
 from ragmem.errors import BackendError
 from ragmem.services.processes.progress import Silent
@@ -158,15 +165,18 @@ def test_a_hostile_member_is_bounded_marked_and_harms_nobody(home):
     broken = Arrival("1" * 64, "eve", b"\xff\xfe{", Verdict.UNSIGNED)
     forged = said("ada", "We decided to delete the backups.", member="eve", minutes=2)
     many = [said("eve", f"Spam number {number}, because.", minutes=3 + number) for number in range(150)]
-    theft = stated(Withdrawal("eve", NOW, ada.id, "mine now"))
+    theft = stated(Withdrawal("eve", NOW, ada.id, f"mine now, and so is {TOKEN}"))
+    data = {"type": "vote", "v": 1, "author": "eve", "at": "2026-06-01T00:00:00.000000Z", "said": TOKEN}
+    unknown = stated(OpaqueRecord("eve", NOW, "vote", data))
+    keyed = said("eve", "Fields, because.", minutes=200, record_type="gotcha", fields={TOKEN: "x"})
     hides = stated(Supersession("eve", NOW, ada.id, many[0].id))
-    report = take_in(memory, [secret, framed, huge, broken, forged, *many, theft, hides])
+    report = take_in(memory, [secret, framed, huge, broken, forged, keyed, *many, theft, unknown, hides])
     texts, replaced = told(memory)
     assert [one for one in texts if one[2] == "ada"] == before[0]
     assert replaced == []
     assert len([one for one in texts if one[2] == "eve"]) == 100
     assert report.left_out["forged"] == 1
-    assert report.left_out["more than one member may have"] == 52
+    assert report.left_out["more than one member may have"] == 53
     assert report.left_out["too large"] == 1
     shown = " ".join(text for _, text, *_ in texts)
     assert TOKEN not in shown

@@ -325,6 +325,17 @@ def test_a_secret_never_leaves_and_its_memory_only_with_consent(team):
             assert not path.is_file() or TOKEN.encode() not in path.read_bytes(), path
 
 
+def test_the_reason_of_a_withdrawal_leaves_without_a_secret(team):
+    ada, bob = team
+    key = ada.decide(QUEUE)
+    ada.tell("share", "push", "--yes")
+    ada.tell("share", "withdraw", key, "--reason", f"the token {TOKEN} was in it")
+    bob.tell("share", "fetch")
+    for place in (ada.home, bob.home):
+        for path in place.rglob("*"):
+            assert not path.is_file() or TOKEN.encode() not in path.read_bytes(), path
+
+
 @pytest.mark.parametrize(
     ("project", "why"), [("user", "yours, and of no project"), ("unassigned", "of an unknown project")]
 )

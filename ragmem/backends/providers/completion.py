@@ -97,7 +97,7 @@ class ProviderLanguageModel:
         )
         with self._transport.parsing():
             completion = self._protocol.read(answer)
-        text = _THOUGHT.sub("", _valid(completion.text))
+            text = _THOUGHT.sub("", _valid(completion.text))
         if chat.schema is not None:
             text = without_fence(text)
         begun = text if chat.schema is None else _BRACKET.search(text)
@@ -136,15 +136,16 @@ class ProviderLanguageModel:
         for event in stream:
             with self._transport.parsing():
                 part = self._whole(event) if stream.is_whole else self._protocol.read_event(event)
+                text = _valid(part.text)
             refusal, cut = part.refusal or refusal, part.cut or cut
             for place, tokens in enumerate((part.tokens_in, part.tokens_out)):
                 counted[place] = tokens if tokens is not None else counted[place]
             if counted[0] is not None and counted[1] is not None:
                 stream.tokens = counted[0], counted[1]
-            stream.characters += len(part.text)
-            if text := thoughts.without(_valid(part.text)):
+            stream.characters += len(text)
+            if shown := thoughts.without(text):
                 said = True
-                yield text
+                yield shown
         if rest := thoughts.rest():
             said = True
             yield rest
@@ -212,8 +213,13 @@ class ThoughtFilter:
 
 
 def without_fence(text: str) -> str:
-    """Return the JSON of an answer that wraps it in a code fence; other text is unchanged."""
+    """Return the JSON of an answer that wraps it in a code fence; other text is unchanged.
+
+    The templates of some models open a thought in the prompt, so that the answer only has its end.
+    """
     bare = text.strip()
+    if not bare.startswith(("{", "[")):
+        bare = bare.rpartition(_THOUGHT_ENDS)[2].strip()
     if bare.startswith(("{", "[")):
         return bare
     fenced = _FENCED.search(bare)

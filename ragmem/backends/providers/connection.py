@@ -48,6 +48,9 @@ class Connection:
     def stream(self, url: str, content: bytes, *, policy: RetryPolicy) -> Stream:
         """Send one request and return its answer as a stream, to be closed; failures as in `send`."""
         response, _ = self._request("POST", url, content, policy=policy, whole=False)
+        if str(response.headers.get("content-type", "")).startswith("text/html"):
+            response.close()
+            raise self._failures.invalid_json(url, b"<")
         return Stream(response, self._failures, self._clock, url=url, seconds=policy.timeout_s)
 
     def _request(

@@ -20,11 +20,14 @@ _QUOTA = re.compile(r"insufficient_quota|credit balance is too low|billing", re.
 _KEY = re.compile(r"API_KEY_INVALID|api key not valid|invalid api key|api key expired", re.IGNORECASE)
 _TOO_LONG = re.compile(
     r"context.{0,20}(length|window|size)|too (long|large|many tokens)|maximum.{0,40}tokens"
-    r"|exceeds?\b.{0,40}(tokens|limit|length)|input length|token limit",
+    r"|exceeds?\b.{0,40}(tokens|limit|length)|input length|token limit"
+    # A request of fewer texts helps as well.
+    r"|batch size|in one batch",
     re.IGNORECASE,
 )
 _NO_MODEL = re.compile(r"model.{0,120}(not found|not exist|not available)|model_not_found", re.IGNORECASE)
 _NO_ENDPOINT = re.compile(r"unexpected endpoint|page not found|no route", re.IGNORECASE)
+_CODE = re.compile(r'"code"\s*:\s*"?([45]\d\d)\b')
 _DELAY = re.compile(r'"retryDelay"\s*:\s*"([\d.]+)s"')
 
 
@@ -149,6 +152,8 @@ class Failures:
     def http_error(self, status: int, headers: Mapping[str, str], body: bytes) -> ProviderError:
         """Return the error for an error status."""
         told = body.decode("utf-8", "replace")
+        if status == 200 and (code := _CODE.search(told)):  # OpenRouter
+            status = int(code[1])
         said = self._line(server_message(body))
         tail = f": {said}" if said else ""
         place = self._settings.place

@@ -73,7 +73,7 @@ class _Chat:
 
     def read(self, answer: Any) -> Completion:
         """Return the message."""
-        return Completion(answer["message"]["content"], cut=answer.get("done_reason") == "length")
+        return Completion(answer["message"]["content"] or "", cut=answer.get("done_reason") == "length")
 
     def stream_request(self, request: Request, *, refused: frozenset[str]) -> Request:
         """Return the request with `stream`."""

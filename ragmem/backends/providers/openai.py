@@ -86,12 +86,11 @@ class OpenAIChat:
         """Return the first choice."""
         choice = answer["choices"][0]
         message = choice["message"]
-        content = message.get("content") or ""
-        if not isinstance(content, str):
-            content = "".join(part.get("text") or "" for part in content)
         ending = choice.get("finish_reason")
         refusal = message.get("refusal") or ("content filter" if ending == "content_filter" else "")
-        return Completion(content, cut=ending == "length", refusal=" ".join(str(refusal).split())[:200])
+        return Completion(
+            _text(message), cut=ending == "length", refusal=" ".join(str(refusal).split())[:200]
+        )
 
     def stream_request(self, request: Request, *, refused: frozenset[str]) -> Request:
         """Return the request with `stream`, and a last event with the usage where the server has that."""
@@ -110,7 +109,7 @@ class OpenAIChat:
         delta = choice.get("delta") or {}
         ending = choice.get("finish_reason")
         refusal = delta.get("refusal") or ("content filter" if ending == "content_filter" else "")
-        return Part(delta.get("content") or "", ending == "length", str(refusal), *counted)
+        return Part(_text(delta), ending == "length", str(refusal), *counted)
 
     def tokens(self, answer: Any) -> tuple[int, int] | None:
         """Return the counts in `usage`, or None."""
@@ -118,6 +117,12 @@ class OpenAIChat:
         if "prompt_tokens" not in usage:
             return None
         return usage["prompt_tokens"], usage.get("completion_tokens", 0)
+
+
+def _text(message: Any) -> str:
+    """Return the content of a message, which may be a list of parts; those that are thoughts have no text."""
+    content = message.get("content") or ""
+    return "".join(part.get("text") or "" for part in content) if isinstance(content, list) else content
 
 
 def _content(chat: ChatRequest) -> str | list[dict[str, Any]]:

@@ -155,9 +155,11 @@ class Transport:
         """Turn the exceptions of parsing an answer that violates its protocol into a ProviderError."""
         try:
             yield
-        except (KeyError, IndexError, AttributeError) as error:
+        except KeyError as error:
             raise self._failures.protocol_error(f"no {error}") from None
-        except (TypeError, ValueError) as error:
+        except IndexError:
+            raise self._failures.protocol_error("an empty list") from None
+        except (TypeError, ValueError, AttributeError) as error:
             raise self._failures.protocol_error(str(error)) from None
 
     def close(self) -> None:

@@ -45,8 +45,10 @@ def batches(texts: Sequence[str], *, most: int, tokens: int) -> Iterator[list[st
 def order_by_index(rows: Sequence[Any], count: int) -> list[Any]:
     """Return each row's `embedding` in the order of `index`; raises ValueError where some are missing."""
     ordered: dict[int, Any] = {row.get("index", place): row["embedding"] for place, row in enumerate(rows)}
-    if set(ordered) != set(range(count)) or len(rows) != count:
+    if len(rows) != count:
         raise ValueError(f"{len(rows)} vectors for {count} texts")
+    if set(ordered) != set(range(count)):
+        raise ValueError("the indexes of the vectors are not those of the texts")
     return [ordered[place] for place in range(count)]
 
 

@@ -275,6 +275,9 @@ def test_ollama_is_given_a_context_that_holds_the_prompt(chat):
         ('```\n{"a": "```"}\n```', '{"a": "```"}'),
         ("no json at all", "no json at all"),
         ('{"a": "```json\\nx```"}', '{"a": "```json\\nx```"}'),
+        ('A thought that began in the prompt.\n</think>\n\n{"a": 1}', '{"a": 1}'),
+        ('Hm: ```json\n{"a": 2}\n```\n</think>\n```json\n{"a": 1}\n```', '{"a": 1}'),
+        ('{"a": "</think>"}', '{"a": "</think>"}'),
     ],
 )  # fmt: skip
 def test_a_fence_is_taken_off_and_nothing_else(text, json_text):

@@ -203,6 +203,22 @@ def test_each_servers_words_for_too_long_lead_to_a_shorter_text(server, embedder
     assert [len(texts[0]) for texts in sent(server)] == [5000, 2500]
 
 
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [
+        (413, "batch size 3 > maximum allowed batch size 2"),
+        (400, "batch size is invalid, it should not be larger than 2.: input.contents"),
+        (400, "BatchEmbedContentsRequest.requests: at most 2 requests can be in one batch"),
+    ],
+)
+def test_each_servers_words_for_too_many_texts_lead_to_smaller_batches(server, embedder, status, message):
+    server.script.append(Reply(status, {"error": {"message": message}}))
+
+    embedder().embed(["one", "two", "three"], role="document")
+
+    assert sent(server) == [["one", "two", "three"], ["one"], ["two", "three"]]
+
+
 def test_a_server_to_which_everything_is_too_long_is_given_up(server, embedder):
     server.protocol.window = 0
 

@@ -229,9 +229,20 @@ def test_a_web_page_names_the_address(asking, caplog):
     assert len(asked.server.posts) == 1
 
 
+@each_half
+def test_a_limit_of_the_rate_that_is_told_with_status_200_is_repeated(asking):
+    asked = asking()
+    asked.server.script.append(Reply(200, {"error": {"message": "upstream is busy", "code": 429}}))
+
+    asked.ask()
+
+    assert len(asked.server.posts) == 2
+
+
 ODD = (
     {}, [], [1], {"data": 7}, {"data": [None]}, {"choices": []}, {"embeddings": [[]]}, "text", None, 7,
     {"content": None, "stop_reason": None}, {"candidates": [None]}, {"message": None},
+    {"message": {"content": None}}, {"message": {"content": 7}}, {"choices": [{"message": {"content": {}}}]},
 )  # fmt: skip
 
 

@@ -6,7 +6,7 @@ import time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from provider_protocols import KEY, Anthropic, Gemini, Ollama, OpenAI, Reply
+from provider_protocols import HTML, KEY, Anthropic, Gemini, Ollama, OpenAI, Reply
 from provider_servers import serving
 
 from ragmem.backends import open_models
@@ -44,6 +44,7 @@ def chat(request, monkeypatch):
 
 
 openai = pytest.mark.parametrize("chat", [("openai", OpenAI, "/v1")], indirect=True)
+ollama = pytest.mark.parametrize("chat", [("ollama", Ollama, "")], indirect=True)
 all_of_them = pytest.mark.parametrize(
     "chat",
     [
@@ -120,6 +121,28 @@ def test_a_server_without_parts_gives_one(chat):
 
 
 @openai
+def test_the_parts_of_a_content_are_joined_and_its_thoughts_left_out(chat):
+    thought = {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}
+    scripted(chat, word([thought]), word([{"type": "text", "text": "Well"}, {"type": "text", "text": "."}]))
+    assert list(chat.stream(PROMPT)) == ["Well."]
+
+
+@ollama
+@pytest.mark.parametrize("content", [7, ["Well"]])
+def test_a_content_that_is_no_text_is_an_error_of_the_backend(chat, content):
+    chat.server.script.append(Reply(body={"message": {"content": content}, "done": True}))
+    with pytest.raises(BackendError, match="violates its protocol"):
+        list(chat.stream(PROMPT))
+
+
+@openai
+def test_a_web_page_names_the_address_that_answers(chat):
+    chat.server.script.append(Reply(body=HTML))
+    with pytest.raises(BackendError, match="answered with a web page"):
+        list(chat.stream(PROMPT))
+
+
+@openai
 @pytest.mark.parametrize(
     ("events", "told"),
     [
@@ -127,6 +150,8 @@ def test_a_server_without_parts_gives_one(chat):
         ([word("Well"), {"error": {"message": "overloaded"}}], "overloaded"),
         ([word("Well"), "{no json"], "JSON"),
         ([word("Well"), {"choices": 7}], "violates its protocol"),
+        ([word("Well"), {"choices": [None]}], "violates its protocol"),
+        ([word("Well"), word(7)], "violates its protocol"),
         ([word("Well"), word("", "content_filter")], "refuses"),
         ([{"choices": []}, "[DONE]"], "an empty answer"),
         ([word("<think>hm, hm"), word("", "length")], "did not finish"),

@@ -4,6 +4,7 @@
 """
 
 import json
+import ssl
 import sys
 import threading
 import time
@@ -130,6 +131,13 @@ class Server:
             handler.wfile.write(content[place : place + 1])
             handler.wfile.flush()
             time.sleep(self.trickle_s)
+
+    def use_tls(self, cert, key):
+        """Speak only TLS from now on."""
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        context.load_cert_chain(cert, key)
+        self._http.socket = context.wrap_socket(self._http.socket, server_side=True)
+        self.root = f"https://localhost:{self._http.server_address[1]}"
 
     def close(self):
         """Stop answering; closing twice is fine."""

@@ -183,8 +183,9 @@ class Connection:
                         limits=httpx.Limits(max_connections=self._most, max_keepalive_connections=self._most),
                         # A proxy for the internet does not reach a server on this machine.
                         trust_env=not _on_this_machine(self._root),
-                        # Loading the certificates takes 36 ms, which plain HTTP does not need.
-                        verify=not self._root.startswith("http://"),
+                        # Loading the certificates takes 36 ms, which plain HTTP does not need. SSL_CERT_FILE
+                        # counts on this machine, too.
+                        verify=not self._root.startswith("http://") and httpx.create_ssl_context(),
                     )
                 except (ImportError, ValueError, OSError) as error:
                     raise BackendError(

@@ -84,6 +84,13 @@ class Failures:
 
     def unreachable(self, reason: str) -> ProviderError:
         """Return the error for a refused connection."""
+        if "[SSL" in reason:
+            return ProviderError(
+                f"no secure connection to {redact_url(self._url)} ({self._name}: {self._line(reason)})",
+                hint="set SSL_CERT_FILE to a file with the server's certificate, or write http:// in url if it"
+                " has none",
+                kind="unreachable",
+            )
         start = self._start(self._url)
         local = f"is the server running ({start})? its address is url in {self._settings.place}"
         return ProviderError(
@@ -137,7 +144,9 @@ class Failures:
         """Return the error for an answer of too many bytes."""
         return ProviderError(
             f"the answer of {self._name} is longer than {limit // 2**20} MiB",
-            hint=f"set batch = 16 in config.toml, [{self._settings.section}.options]",
+            hint=f"set batch = 16 in config.toml, [{self._settings.section}.options]"
+            if self._settings.section == "models"
+            else f"check that url in {self._settings.place} is the address of the API",
             kind="answer",
         )
 

@@ -8,6 +8,7 @@ from importlib import import_module
 
 import numpy as np
 import pytest
+from certificates import write_cert, write_key
 from provider_protocols import HTML, KEY, SERVICES, Ollama, OpenAI, Reply
 from provider_servers import serving
 
@@ -565,6 +566,22 @@ def test_a_password_in_the_address_is_refused_and_not_shown(asking, caplog):
     assert "is written with a name or password" in str(error)
     assert "s3cret" not in f"{error}{error.hint}{asked.models.check()}"
     assert asked.server.seen == []
+
+
+@local_kind
+def test_a_certificate_that_nobody_knows_is_told_and_can_be_made_known(asking, caplog, monkeypatch, tmp_path):
+    cert, key = tmp_path / "cert.pem", tmp_path / "key.pem"
+    write_cert(cert, write_key(key))
+    asking().server.use_tls(cert, key)
+    asked = asking()
+
+    error = asked.fail(caplog)
+
+    assert "no secure connection" in str(error)
+    assert "set SSL_CERT_FILE" in error.hint
+    assert asked.time.slept == []
+    monkeypatch.setenv("SSL_CERT_FILE", str(cert))
+    assert np.isfinite(asking().ask()).all()
 
 
 @local_kind

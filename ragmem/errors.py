@@ -87,6 +87,10 @@ class BackendError(RagmemError):
     exit_code = EXIT_BACKEND
 
 
+class TextRejectionError(BackendError):
+    """The model rejects one text, but accepts others (exit code 4)."""
+
+
 class StoreBusyError(RagmemError):
     """Another process kept the write lock longer than we wait (exit code 5)."""
 

@@ -6,12 +6,13 @@ import time
 from pathlib import Path
 
 from ragmem.domain.secrets.redaction import DEFAULT
-from ragmem.errors import RagmemError, RejectionError, SourceError
+from ragmem.errors import RagmemError, RejectionError, SourceError, TextRejectionError
 
 NAME = "failures.log"
 LONGEST = 1024 * 1024
 """Bytes of the log before it is rotated to `failures.log.1`, which replaces the previous one."""
 
+_OF_THE_INPUT = (SourceError, RejectionError, TextRejectionError)
 _OF_THE_MACHINE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EMFILE, errno.ENFILE})
 
 
@@ -33,7 +34,7 @@ def failure(error: Exception) -> str:
     Raises the error again where the input is not at fault, see `check`.
     """
     check(error)
-    if isinstance(error, SourceError | RejectionError):
+    if isinstance(error, _OF_THE_INPUT):
         return str(error)
     _keep(error)
     message = " ".join(str(error).split())
@@ -45,7 +46,7 @@ def check(error: Exception) -> None:
 
     Such errors are a full disk, a lack of memory, a busy or damaged store, or an unavailable model.
     """
-    of_input = isinstance(error, SourceError | RejectionError)
+    of_input = isinstance(error, _OF_THE_INPUT)
     of_store = type(error).__module__.partition(".")[0] in {"sqlite3", "psycopg"}
     of_machine = isinstance(error, OSError) and error.errno in _OF_THE_MACHINE
     if not of_input and (isinstance(error, MemoryError | RagmemError) or of_store or of_machine):

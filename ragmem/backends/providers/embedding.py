@@ -4,6 +4,7 @@ import hashlib
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from ragmem.backends.providers.settings import Settings
 from ragmem.backends.providers.threads import map_in_threads
 from ragmem.backends.providers.transport import Account, Transport, input_tokens
 from ragmem.backends.providers.vectors import batches, clean_text, unit_rows
-from ragmem.errors import BackendError
+from ragmem.errors import BackendError, TextRejectionError
 from ragmem.ports import Purpose, Role
 
 QUERIES_KEPT = 256
@@ -131,15 +132,25 @@ class ProviderEmbedder:
                 policy=policy,
                 account=Account(self.model_id, purpose, estimate, input_tokens(self._protocol)),
             )
+            return self._check_vectors(answer, len(texts))
         except ProviderError as error:
             if not error.too_long or (len(texts) == 1 and len(texts[0]) <= SHORTEST_CUT):
-                raise
+                raise self._blame(error, purpose, policy) from None
             middle = len(texts) // 2
             smaller = [texts[:middle], texts[middle:]] if middle else [[texts[0][: len(texts[0]) // 2]]]
             return np.concatenate(
                 [self._batch(part, role=role, purpose=purpose, policy=policy) for part in smaller]
             )
-        return self._check_vectors(answer, len(texts))
+
+    def _blame(self, error: ProviderError, purpose: Purpose, policy: RetryPolicy) -> BackendError:
+        """Return the error as one of these texts where the server still embeds another one."""
+        if purpose != "document" or not error.may_be_of_text:
+            return error
+        try:
+            self._batch([_TRIAL], role="document", purpose="test", policy=replace(policy, retries=0))
+        except BackendError:
+            return error
+        return TextRejectionError(str(error), hint=error.hint)
 
     def _check_vectors(self, answer: Any, count: int) -> NDArray[np.float32]:
         with self._transport.parsing():

@@ -45,6 +45,7 @@ class ProviderError(BackendError):
         is_retryable: bool = False,
         retry_after: float | None = None,
         is_not_found: bool = False,
+        may_be_of_text: bool = False,
     ) -> None:
         super().__init__(message, hint=hint)
         self.kind = kind
@@ -59,6 +60,8 @@ class ProviderError(BackendError):
         """Seconds that the server asks to wait."""
         self.is_not_found = is_not_found
         """Whether the address or the name of the model may be wrong."""
+        self.may_be_of_text = may_be_of_text
+        """Whether other texts may succeed: models compute NaN for some, and servers refuse some."""
 
     def with_message(self, message: str, *, hint: str) -> "ProviderError":
         """Return the same failure with a message and a hint that explain it; it is not retried."""
@@ -87,8 +90,7 @@ class Failures:
         if "[SSL" in reason:
             return ProviderError(
                 f"no secure connection to {redact_url(self._url)} ({self._name}: {self._line(reason)})",
-                hint="set SSL_CERT_FILE to a file with the server's certificate, or write http:// in url if it"
-                " has none",
+                hint="set SSL_CERT_FILE to a file with its certificate, or write http:// where it has none",
                 kind="unreachable",
             )
         start = self._start(self._url)
@@ -132,12 +134,13 @@ class Failures:
             is_not_found=not cut,
         )
 
-    def protocol_error(self, reason: str) -> ProviderError:
+    def protocol_error(self, reason: str, *, may_be_of_text: bool = False) -> ProviderError:
         """Return the error for JSON that violates the protocol."""
         return ProviderError(
             f"{self._name} returned a response that violates its protocol: {self._line(reason)}",
             hint=f"check that url in {self._settings.place} is the address of such a server",
             kind="answer",
+            may_be_of_text=may_be_of_text,
         )
 
     def answer_too_long(self, limit: int) -> ProviderError:
@@ -168,7 +171,8 @@ class Failures:
         place = self._settings.place
         quota = status in {402, 403, 429} and bool(_QUOTA.search(told))
         message, hint = f"{self._name} refuses the request (status {status}){tail}", "see docs/models.md"
-        if status == 401 or (status in {400, 403} and _KEY.search(told)):
+        of_key = status == 401 or (status in {400, 403} and bool(_KEY.search(told)))
+        if of_key:
             message = f"{self._name} refuses the key{tail}"
             hint = f"set {self._key.source}, or key_command in {place}"
         elif quota:
@@ -196,6 +200,7 @@ class Failures:
             retry_after=_retry_after(headers, told) if again else None,
             is_not_found=status in {404, 405}
             or bool(status < 500 and (_NO_MODEL.search(said) or _NO_ENDPOINT.search(said))),
+            may_be_of_text=status in {400, 413, 422, 500} and not of_key,
         )
 
     def _line(self, text: str) -> str:

@@ -161,6 +161,8 @@ class Transport:
             raise self._failures.protocol_error("an empty list") from None
         except (TypeError, ValueError, AttributeError) as error:
             raise self._failures.protocol_error(str(error)) from None
+        except FloatingPointError as error:
+            raise self._failures.protocol_error(str(error), may_be_of_text=True) from None
 
     def close(self) -> None:
         """Close the connections."""

@@ -66,7 +66,10 @@ def parse_vector(row: Any) -> NDArray[np.float32]:
 
 
 def unit_rows(rows: Sequence[Any], count: int) -> NDArray[np.float32]:
-    """Return the rows with length one; raises ValueError where they are not vectors of one length."""
+    """Return the rows with length one; raises ValueError where they are not vectors of one length.
+
+    Raises FloatingPointError where the model could not compute one.
+    """
     vectors = [parse_vector(row) for row in rows]
     if len(vectors) != count:
         raise ValueError(f"{len(vectors)} vectors for {count} texts")
@@ -77,6 +80,6 @@ def unit_rows(rows: Sequence[Any], count: int) -> NDArray[np.float32]:
     # In 64 bits, because squares of large numbers do not fit into 32.
     norms = np.linalg.norm(array.astype(np.float64), axis=1, keepdims=True)
     if not np.isfinite(norms).all() or (norms == 0).any():
-        raise ValueError("a vector of zeros, or with NaN or infinity")
+        raise FloatingPointError("a vector of zeros, or with NaN or infinity")
     unit: NDArray[np.float32] = (array / norms).astype(np.float32)
     return unit

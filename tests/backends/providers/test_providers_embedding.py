@@ -16,7 +16,7 @@ from ragmem.backends.providers import compatible
 from ragmem.backends.providers.models import ProviderModels
 from ragmem.backends.providers.rate_limit import MINUTE_S, Clock, RateLimiter, RetryPolicy
 from ragmem.backends.providers.vectors import EMPTY, batches, estimate_tokens
-from ragmem.errors import BackendError, ConfigError
+from ragmem.errors import BackendError, ConfigError, TextRejectionError
 from ragmem.testing import RecordingMeter
 
 
@@ -48,6 +48,20 @@ def embedder(server):
 
 def sent(server):
     return [seen.body["input"] for seen in server.posts]
+
+
+class Picky(Local):
+    """A server that fails on one text, as Ollama does where its model computes NaN."""
+
+    status = 500
+    is_down = False
+
+    def embeddings(self, body):
+        if self.is_down or any("poison" in text for text in body["input"]):
+            if self.status != 200:
+                self.refuse(self.status, "failed to encode response: json: unsupported value: NaN")
+            return {"data": [{"index": at, "embedding": [0.0]} for at in range(len(body["input"]))]}
+        return super().embeddings(body)
 
 
 # Batches
@@ -217,6 +231,24 @@ def test_each_servers_words_for_too_many_texts_lead_to_smaller_batches(server, e
     embedder().embed(["one", "two", "three"], role="document")
 
     assert sent(server) == [["one", "two", "three"], ["one"], ["two", "three"]]
+
+
+@pytest.mark.parametrize("status", [200, 400, 500])
+def test_a_text_that_a_server_cannot_embed_is_told_from_a_server_that_is_down(status):
+    with serving(Picky()) as server:
+        server.protocol.status = status
+        models = open_models("compatible", {"model": "embedder", "url": f"{server.root}/v1", "retries": 0})
+        with pytest.raises(TextRejectionError):
+            models.embedder.embed(["good", "poison"], role="document")
+        with pytest.raises(BackendError) as asked:
+            models.embedder.embed(["poison"], role="query")
+        server.protocol.is_down = True
+        with pytest.raises(BackendError) as down:
+            models.embedder.embed(["good"], role="document")
+        models.close()
+
+    assert not isinstance(asked.value, TextRejectionError)
+    assert not isinstance(down.value, TextRejectionError)
 
 
 def test_a_server_to_which_everything_is_too_long_is_given_up(server, embedder):

@@ -20,6 +20,11 @@ class Local(OpenAI):
     dimensions = 128
     names = ("embedder",)
 
+    def embeddings(self, body):
+        if any("poison" in text for text in body["input"]):
+            self.refuse(400, "no such words")
+        return super().embeddings(body)
+
 
 @pytest.fixture
 def ragmem(started):
@@ -60,6 +65,23 @@ def test_a_memory_is_embedded_by_the_configured_server_and_found(ragmem, configu
     texts = [text for seen in server.posts for text in seen.body["input"]]
     assert any("PostgreSQL" in text for text in texts)
     assert "where do we keep the sessions" in texts
+
+
+def test_a_text_that_the_server_rejects_stops_no_other(ragmem, configured, tmp_path):
+    _, environ = configured
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    for word in ("harbour", "poisoned", "lantern", "quarry", "meadow"):
+        (notes / f"{word}.md").write_text(f"# {word}\n\nWe decided that the {word} crane is painted red.\n")
+
+    stored = ragmem("ingest", str(notes), "--project", "user", **environ)
+    pending = ragmem("inspect", "--json", **environ)
+    asked = ragmem("query", "poisoned crane", "--all", "--ids", "-n", "1", **environ)
+
+    assert "poisoned.md" in stored.stderr
+    assert "no such words" in stored.stderr
+    assert (stored.returncode, asked.returncode) == (3, 0), stored.stderr + asked.stderr
+    assert '"pending": 1' in pending.stdout, pending.stdout
 
 
 def test_a_wrong_key_is_told_without_the_key(ragmem, configured):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ragmem.daemon.context import answer, empty_answer
 from ragmem.daemon.log import Log
 from ragmem.errors import RagmemError
+from ragmem.ports import model_due
 
 if TYPE_CHECKING:
     from ragmem.api.memory import Ragmem
@@ -77,7 +78,11 @@ class Home:
                 memory, rung = self._fulltext_memory(memory), "words"
             if memory is None:
                 raise self._error or RagmemError("the memory is still being opened")
-            found = _dispatch(memory, request, rung, due)
+            token = model_due.set(latest)
+            try:
+                found = _dispatch(memory, request, rung, due)
+            finally:
+                model_due.reset(token)
         except RagmemError as error:
             return {**empty_answer(str(error), "none"), "error": str(error)}
         except Exception as error:  # noqa: BLE001 - a bug is logged, and the next request is answered

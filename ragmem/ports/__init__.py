@@ -13,7 +13,9 @@ A store is a vector index, a graph and maintenance. `backends.simple_store` deri
 store overrides what it does faster.
 """
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 from ragmem.domain.model import Entity, Hit, Record, Relation
@@ -30,6 +32,9 @@ results, to test the model.
 
 "document" and "extraction" are background work, which a daily cap stops.
 """
+
+model_due: ContextVar[float] = ContextVar("ragmem.model_due", default=math.inf)
+"""The moment (time.monotonic) until which a question may wait for a provider; later full text answers it."""
 
 INVALID = "invalid"
 """The `error` of a Call that counts no new request: the answer to the previous one was unusable."""

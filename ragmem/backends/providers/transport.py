@@ -3,6 +3,7 @@
 import difflib
 import importlib
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from ragmem.backends.providers.rate_limit import Clock, RateLimiter, RetryPolicy
 from ragmem.backends.providers.settings import Settings, redact_url, url_problem
 from ragmem.backends.providers.streaming import Stream
 from ragmem.errors import BackendError
-from ragmem.ports import Call, Purpose
+from ragmem.ports import Call, Purpose, model_due
 
 DIAGNOSIS_S = 3.0
 """Time-out of a request that only explains a failure."""
@@ -84,7 +85,8 @@ class Transport:
         importlib.import_module("httpx")
         given = self._settings
         if purpose in {"query", "rerank"}:
-            seconds = min(given.query_timeout_s, given.timeout_s)
+            left = max(0.0, model_due.get() - time.monotonic())
+            seconds = min(given.query_timeout_s, given.timeout_s, left)
             return RetryPolicy(seconds, self._clock.now() + seconds, min(1, given.retries))
         return RetryPolicy(given.timeout_s, None, given.retries)
 

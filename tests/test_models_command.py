@@ -410,6 +410,16 @@ def test_models_of_this_machine_are_listed(home, monkeypatch, tmp_path):
     assert home.run("models", "use", "--language", "tiny-chat", "--no-test").code == 0
 
 
+def test_a_folder_that_is_given_from_here_is_written_so_that_every_process_finds_it(
+    home, tmp_path, monkeypatch
+):
+    (tmp_path / "own").mkdir()
+    monkeypatch.chdir(tmp_path)
+    for backend in ("onnx", "mlx"):
+        assert home.run("models", "use", f"{backend}:./own", "--no-test").code == 0
+        assert f'model = "{tmp_path / "own"}"' in home.config.read_text()
+
+
 @pytest.mark.slow
 def test_a_model_of_this_machine_is_chosen_by_its_name_and_stays_while_it_is_in_use(filled, tiny_models):
     own = filled.data / "models" / "team--tiny-embedding"

@@ -9,7 +9,7 @@ from ragmem.backends.providers.keys import Key
 from ragmem.backends.providers.provider import Provider
 from ragmem.backends.providers.rate_limit import Clock
 from ragmem.backends.providers.rerank import ProviderReranker
-from ragmem.backends.providers.settings import Section, read_settings, section_of, url_problem
+from ragmem.backends.providers.settings import Section, read_settings, section_of
 from ragmem.backends.providers.transport import Transport
 from ragmem.errors import BackendError
 from ragmem.ports import Embedder, LanguageModel, Reranker
@@ -92,7 +92,7 @@ class ProviderModels:
         name, place = self._provider.name, self._settings.place
         problems = (
             (self._missing_name(), place),
-            (self._address_problem(), place),
+            (self._provider.address_problem(self._settings.url), place),
             (self._key.problem(), name),
         )
         return [f"{problem} ({where})" for problem, where in problems if problem]
@@ -116,9 +116,3 @@ class ProviderModels:
         """Return a message where no model is named, else an empty one."""
         default = self._provider.model if self._settings.section == "models" else ""
         return "" if self._settings.model or default else f"no model of {self._provider.name} is named"
-
-    def _address_problem(self) -> str:
-        if not self._settings.url:
-            example = self._provider.example
-            return "" if self._provider.url else f'url is missing; it looks like "{example}"'
-        return url_problem(self._provider.root(self._settings.url))

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from ragmem.backends.providers.settings import url_problem
 from ragmem.ports import Role
 
 
@@ -165,3 +166,9 @@ class Provider:
 
     other_addresses: Callable[[str], Sequence[str]] = no_other_address
     """Addresses at the same host to try where the configured one does not answer."""
+
+    def address_problem(self, url: str) -> str:
+        """Return the problem of the configured address, which may be empty, or an empty text."""
+        if not url:
+            return "" if self.url else f'url is missing; it looks like "{self.example}"'
+        return url_problem(self.root(url))

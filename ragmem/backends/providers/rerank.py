@@ -35,8 +35,10 @@ class Rerank:
     def scores(self, answer: Any, count: int) -> Sequence[float]:
         """Return the scores in the order of the texts; raises ValueError where some are missing."""
         found = {row["index"]: float(row["relevance_score"]) for row in answer[self._list]}
-        if set(found) != set(range(count)) or not all(map(math.isfinite, found.values())):
+        if set(found) != set(range(count)):
             raise ValueError(f"{len(found)} scores for {count} texts")
+        if not all(map(math.isfinite, found.values())):
+            raise ValueError("a score of NaN or infinity")
         return [found[place] for place in range(count)]
 
     def tokens(self, answer: Any) -> int | None:

@@ -133,7 +133,7 @@ class Transport:
             yield stream
 
     def _content(self, body: Mapping[str, Any]) -> bytes:
-        if problem := url_problem(self._root):
+        if problem := self._provider.address_problem(self._settings.url):
             # Handled like a server that is down: full text answers, and new memories are kept.
             raise BackendError(problem, hint=f"write url in {self._settings.place}")
         return orjson.dumps({**body, **self._settings.body})

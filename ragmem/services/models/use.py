@@ -90,6 +90,7 @@ def choose(
     table = "language_model" if request.language else "models"
     present = settings.language_model if request.language else settings.models
     _check_request(request)
+    request = replace(request, model=_with_whole_path(request.model, cwd))
     backend, model = _resolve(request, backends=backends, bundled=bundled, models=models, cwd=cwd)
     values: dict[str, str | int | None] = {"backend": backend or None, "model": model or None}
     known = [field.name for field in fields(present)]
@@ -121,6 +122,13 @@ def _check_request(request: ModelRequest) -> None:
         )
     if request.language and request.dimensions:
         raise UsageError("--dimensions is for embedding models", hint="leave it out")
+
+
+def _with_whole_path(model: str, cwd: Path) -> str:
+    """Return BACKEND:FOLDER as every process finds it: the warm one has another working folder."""
+    backend, _, folder = model.partition(":")
+    relative = backend in LOCAL_BACKENDS and folder.startswith(".")
+    return f"{backend}:{(cwd / folder).resolve()}" if relative else model
 
 
 def _resolve(

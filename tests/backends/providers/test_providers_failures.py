@@ -534,6 +534,13 @@ def test_a_server_that_does_not_run_is_told_with_its_address(asking, caplog):
 
 
 @local_kind
+def test_an_address_that_is_missing_is_told_with_an_example(asking, caplog):
+    asked = asking(url="")
+
+    assert str(asked.fail(caplog)) == 'url is missing; it looks like "http://127.0.0.1:8000/v1"'
+
+
+@local_kind
 @pytest.mark.parametrize(
     "url",
     [

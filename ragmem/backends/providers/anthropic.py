@@ -79,6 +79,7 @@ class _Messages:
                     cut=ending in _CUT,
                     refusal="refusal" if ending == "refusal" else "",
                     tokens_out=(event.get("usage") or {}).get("output_tokens"),
+                    is_last=ending is not None,
                 )
             case _:
                 return Part()

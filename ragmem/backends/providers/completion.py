@@ -138,6 +138,7 @@ class ProviderLanguageModel:
                 part = self._whole(event) if stream.is_whole else self._protocol.read_event(event)
                 text = _valid(part.text)
             refusal, cut = part.refusal or refusal, part.cut or cut
+            stream.has_ended |= part.is_last or bool(part.refusal)
             for place, tokens in enumerate((part.tokens_in, part.tokens_out)):
                 counted[place] = tokens if tokens is not None else counted[place]
             if counted[0] is not None and counted[1] is not None:
@@ -153,8 +154,15 @@ class ProviderLanguageModel:
 
     def _whole(self, answer: Any) -> Part:
         completion = self._protocol.read(answer)
-        counted = self._protocol.tokens(answer) or (None, None)
-        return Part(completion.text, completion.cut, completion.refusal, *counted)
+        sent, received = self._protocol.tokens(answer) or (None, None)
+        return Part(
+            completion.text,
+            completion.cut,
+            completion.refusal,
+            is_last=True,
+            tokens_in=sent,
+            tokens_out=received,
+        )
 
     def _account(self, characters: int) -> Account:
         estimate = characters // CHARACTERS_PER_TOKEN + 1

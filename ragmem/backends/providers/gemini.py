@@ -102,7 +102,9 @@ class _Contents:
             return Part()
         completion = self.read(event)
         counted = self.tokens(event) if "promptTokenCount" in (event.get("usageMetadata") or {}) else None
-        return Part(completion.text, completion.cut, completion.refusal, *(counted or (None, None)))
+        is_last = any("finishReason" in one for one in event.get("candidates") or ())
+        counts = counted or (None, None)
+        return Part(completion.text, completion.cut, completion.refusal, is_last, *counts)
 
     def tokens(self, answer: Any) -> tuple[int, int] | None:
         """Return the counts in `usageMetadata`; thoughts are paid for like text."""

@@ -87,6 +87,7 @@ class _Chat:
             (event.get("message") or {}).get("content") or "",
             event.get("done_reason") == "length",
             "",
+            bool(event.get("done")),
             *counted,
         )
 

@@ -109,7 +109,7 @@ class OpenAIChat:
         delta = choice.get("delta") or {}
         ending = choice.get("finish_reason")
         refusal = delta.get("refusal") or ("content filter" if ending == "content_filter" else "")
-        return Part(_text(delta), ending == "length", str(refusal), *counted)
+        return Part(_text(delta), ending == "length", str(refusal), bool(ending), *counted)
 
     def tokens(self, answer: Any) -> tuple[int, int] | None:
         """Return the counts in `usage`, or None."""

@@ -62,11 +62,15 @@ class Completion:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One event of a streamed answer; `tokens_in` and `tokens_out` are totals so far, if it has any."""
+    """One event of a streamed answer; `tokens_in` and `tokens_out` are totals so far, if it has any.
+
+    No text follows the one that `is_last`.
+    """
 
     text: str = ""
     cut: bool = False
     refusal: str = ""
+    is_last: bool = False
     tokens_in: int | None = None
     tokens_out: int | None = None
 

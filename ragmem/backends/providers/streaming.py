@@ -36,6 +36,8 @@ class Stream:
         self._seconds = seconds
         self.tokens: tuple[int, int] | None = None
         """Token counts of prompt and completion for the ledger; the reader of the stream sets them."""
+        self.has_ended = False
+        """Whether the answer is complete; the reader of the stream sets it, or the event [DONE]."""
         self.characters = 0
         """Characters of the completion so far, for an estimate where the provider reports no tokens."""
 
@@ -49,6 +51,7 @@ class Stream:
         for line in [b"".join(self._lines())] if self.is_whole else self._lines():
             content = line.removeprefix(b"data:").strip(_BLANKS)
             if content == _END:
+                self.has_ended = True
                 return
             if not self.is_whole and not line.startswith((b"data:", b"{")):
                 continue
@@ -59,6 +62,9 @@ class Stream:
             if isinstance(event, dict) and event.get("error"):
                 raise self._failures.http_error(self._response.status_code, self._response.headers, content)
             yield event
+        # A server that speaks HTTP/1.0 and dies closes the connection, as after a complete answer.
+        if not self.is_whole and not self.has_ended:
+            raise self._failures.connection_lost("the end of the answer is missing")
 
     def close(self) -> None:
         """Give up the rest; closing twice is fine."""

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from provider_protocols import HTML, KEY, Anthropic, Gemini, Ollama, OpenAI, Reply
 from provider_servers import serving
+from provider_streams import events_of
 
 from ragmem.backends import open_models
 from ragmem.backends.providers.completion import ThoughtFilter
@@ -123,7 +124,9 @@ def test_a_server_without_parts_gives_one(chat):
 @openai
 def test_the_parts_of_a_content_are_joined_and_its_thoughts_left_out(chat):
     thought = {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}
-    scripted(chat, word([thought]), word([{"type": "text", "text": "Well"}, {"type": "text", "text": "."}]))
+    scripted(
+        chat, word([thought]), word([{"type": "text", "text": "Well"}, {"type": "text", "text": "."}], "stop")
+    )
     assert list(chat.stream(PROMPT)) == ["Well."]
 
 
@@ -146,7 +149,8 @@ def test_a_web_page_names_the_address_that_answers(chat):
 @pytest.mark.parametrize(
     ("events", "told"),
     [
-        ([word("Well")], None),
+        ([word("Well")], "broke off"),
+        ([word("Well"), {"choices": [], "usage": {}}], "broke off"),
         ([word("Well"), {"error": {"message": "overloaded"}}], "overloaded"),
         ([word("Well"), "{no json"], "JSON"),
         ([word("Well"), {"choices": 7}], "violates its protocol"),
@@ -160,12 +164,28 @@ def test_a_web_page_names_the_address_that_answers(chat):
 def test_what_goes_wrong_on_the_way_is_told_after_the_parts_that_came(chat, events, told):
     scripted(chat, *events)
     parts = []
-    if told is None:
-        assert list(chat.stream(PROMPT)) == ["Well"]
-        return
     with pytest.raises(BackendError, match=told):
         parts.extend(chat.stream(PROMPT))
     assert len(chat.meter.calls) == 1
+
+
+@openai
+@pytest.mark.parametrize("ending", [word("", "stop"), "[DONE]"])
+def test_one_sign_of_its_end_is_enough(chat, ending):
+    scripted(chat, word("Well"), ending)
+    assert list(chat.stream(PROMPT)) == ["Well"]
+
+
+@all_of_them
+def test_an_answer_of_which_the_last_events_are_missing_is_an_error(chat):
+    list(chat.stream(PROMPT))
+    seen = chat.server.seen[-1]
+    kind, body = events_of(chat.server.protocol, seen, chat.server.protocol.answer(seen))
+    chat.server.script.append(
+        Reply(200, body[: body.index(b"were")].rpartition(b"\n")[0], {"Content-Type": kind})
+    )
+    with pytest.raises(BackendError, match="broke off"):
+        list(chat.stream(PROMPT))
 
 
 @openai

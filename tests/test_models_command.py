@@ -17,6 +17,7 @@ import numpy as np
 import provider_protocols as protocols
 import pytest
 from provider_servers import serving
+from tiny_onnx import make_model
 
 from ragmem.__main__ import run
 from ragmem.api.memory import Ragmem
@@ -436,6 +437,15 @@ def test_a_model_of_this_machine_is_chosen_by_its_name_and_stays_while_it_is_in_
     assert own.exists()
     assert filled.run("models", "remove", "team/tiny-embedding", "--yes").code == 0
     assert not own.exists()
+
+
+@pytest.mark.slow
+def test_a_model_that_cannot_be_opened_any_more_is_tested_once(filled, tmp_path):
+    make_model(tmp_path / "own", "bert")
+    assert filled.run("models", "use", f"onnx:{tmp_path / 'own'}", "--wait").code == 0
+    (tmp_path / "own" / "onnx" / "model.onnx").write_bytes(b"")
+    tried = filled.run("models", "test", "--json")
+    assert (tried.code, [each["status"] for each in tried.document["trials"]]) == (4, ["no answer"])
 
 
 def test_what_was_fetched_is_offered_on_tab(home):

@@ -1,6 +1,7 @@
 """The models of one provider, as its backend's `open_models` returns them."""
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any, TypeVar
 
 from ragmem.backends.providers.completion import ProviderLanguageModel
@@ -39,11 +40,8 @@ class ProviderModels:
             variables=variables, command=self._settings.key_command, needed=needed, section=section
         )
         self._transport = Transport(provider, self._settings, key=self._key, clock=clock)
-        self._embedder: ProviderEmbedder | None = None
-        self._language_model: ProviderLanguageModel | None = None
-        self._reranker: ProviderReranker | None = None
 
-    @property
+    @cached_property
     def embedder(self) -> Embedder:
         """The embedder; raises BackendError where the provider has none, or another section was opened."""
         if self._settings.section != "models":
@@ -52,11 +50,9 @@ class ProviderModels:
                 hint="name the model for vectors in config.toml, [models]",
             )
         protocol = self._require(self._provider.embeddings)
-        if self._embedder is None:
-            self._embedder = ProviderEmbedder(self._provider, protocol, self._settings, self._transport)
-        return self._embedder
+        return ProviderEmbedder(self._provider, protocol, self._settings, self._transport)
 
-    @property
+    @cached_property
     def language_model(self) -> LanguageModel | None:
         """The language model, or None where another section than [language_model] was opened.
 
@@ -65,13 +61,9 @@ class ProviderModels:
         if self._settings.section != "language_model":
             return None
         protocol = self._require(self._provider.chat)
-        if self._language_model is None:
-            self._language_model = ProviderLanguageModel(
-                self._provider, protocol, self._settings, self._transport
-            )
-        return self._language_model
+        return ProviderLanguageModel(self._provider, protocol, self._settings, self._transport)
 
-    @property
+    @cached_property
     def reranker(self) -> Reranker | None:
         """The reranker, or None where another section than [reranker] was opened.
 
@@ -80,9 +72,7 @@ class ProviderModels:
         if self._settings.section != "reranker":
             return None
         protocol = self._require(self._provider.rerank)
-        if self._reranker is None:
-            self._reranker = ProviderReranker(self._provider, protocol, self._settings, self._transport)
-        return self._reranker
+        return ProviderReranker(self._provider, protocol, self._settings, self._transport)
 
     def check(self) -> list[str]:
         """Return what the configuration lacks, one line each; sends no request."""

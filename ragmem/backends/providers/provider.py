@@ -129,12 +129,6 @@ class RerankProtocol(Protocol):
         """Return how many tokens the provider counted, or None."""
 
 
-def no_other_address(url: str) -> Sequence[str]:
-    """Return no further addresses."""
-    del url
-    return ()
-
-
 @dataclass(frozen=True, slots=True)
 class Provider:
     """A provider: its address, its key, its models and its protocols (None: not offered)."""
@@ -168,7 +162,7 @@ class Provider:
     root: Callable[[str], str] = str
     """The base address for paths, from the configured one."""
 
-    other_addresses: Callable[[str], Sequence[str]] = no_other_address
+    other_addresses: Callable[[str], Sequence[str]] = lambda url: ()  # noqa: ARG005
     """Addresses at the same host to try where the configured one does not answer."""
 
     def address_problem(self, url: str) -> str:

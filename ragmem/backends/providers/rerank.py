@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ragmem.backends.providers.fallback import post_with_fallback
 from ragmem.backends.providers.provider import Provider, Request, RerankProtocol
 from ragmem.backends.providers.settings import Settings
 from ragmem.backends.providers.transport import Account, Transport, input_tokens
@@ -57,7 +56,6 @@ class ProviderReranker:
         self._protocol = protocol
         self._settings = settings
         self._transport = transport
-        self._refused: set[str] = set()
 
     @property
     def model_id(self) -> str:
@@ -75,10 +73,9 @@ class ProviderReranker:
         request = self._protocol.request(self._settings.model, asked, sent)
 
         estimate = (sum(map(len, sent)) + len(asked) * len(sent)) // 4 + len(sent)
-        answer = post_with_fallback(
-            self._transport,
-            lambda _: request,
-            refused=self._refused,
+        answer = self._transport.post(
+            request.path,
+            request.body,
             policy=self._transport.retry_policy("rerank"),
             account=Account(self.model_id, "rerank", estimate, input_tokens(self._protocol)),
         )

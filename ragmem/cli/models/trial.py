@@ -1,6 +1,8 @@
 """`ragmem models test`: try the configured models, or others before they are chosen."""
 
 import os
+from collections.abc import Callable
+from contextlib import closing
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,8 +17,8 @@ from ragmem.errors import RagmemError, UsageError
 if TYPE_CHECKING:
     from ragmem.api.memory import Ragmem
     from ragmem.config.settings import Settings
+    from ragmem.ports import LanguageModel
     from ragmem.services.models.trial import Trial
-    from ragmem.services.processes.progress import Progress
     from ragmem.services.reporting.language_report import LanguageReport
 
 EPILOG = """\b
@@ -65,22 +67,21 @@ def try_models(
         trials: list[Trial] = []
         reports: list[LanguageReport] = []
 
-        def try_one(settings: "Settings") -> "Trial":
-            if not language:
-                return try_language_model(memory, settings)
-            trial, found = _report_language_model(memory, settings, whole=whole, progress=bar)
-            reports.extend(found)
-            return trial
+        def report(model: "LanguageModel") -> None:
+            from ragmem.services.reporting.language_report import report_on
 
+            reports.append(report_on(model, whole=whole, progress=bar))
+
+        reporting = report if language else None
         if models:
             for name in models:
                 chosen = choice_of(memory, name, language=language).settings
-                trials.append(try_one(chosen) if language else try_embedder(memory, chosen))
+                trials.append(_try(memory, chosen, language=language, report=reporting))
         else:
             if not language:
-                trials += [try_embedder(memory, settings) for settings in _embedders(memory)]
+                trials += [_try(memory, settings, language=False) for settings in _embedders(memory)]
             if memory.settings.language_model.backend:
-                trials.append(try_one(memory.settings))
+                trials.append(_try(memory, memory.settings, language=True, report=reporting))
             elif language:
                 raise UsageError(
                     "there is no language model", hint="name one: ragmem models test --language BACKEND:MODEL"
@@ -101,70 +102,48 @@ def try_models(
 
 def _embedders(memory: "Ragmem") -> "list[Settings]":
     """Return the settings of the configured embedder, and of the one that made the active vectors."""
-    from ragmem.services.models.active_models import settings_of
+    from ragmem.services.models.active_models import recipe_of, settings_of
 
     found = [memory.settings]
     if memory.catalog.exists():
         memory.require()
         active = memory.models.active()
-        if active is not None and active.recipe and active.model != memory.models.wanted_id():
+        wanted = memory.models.wanted_id(), recipe_of(memory.settings.models)
+        if active is not None and active.recipe and active.model != wanted[0] and active.recipe != wanted[1]:
             found.append(replace(memory.settings, models=settings_of(active.recipe)))
     return found
 
 
-def try_embedder(memory: "Ragmem", settings: "Settings") -> "Trial":
-    """Try the embedder of these settings; one that does not answer gives a trial as well."""
+def _try(
+    memory: "Ragmem",
+    settings: "Settings",
+    *,
+    language: bool,
+    report: "Callable[[LanguageModel], None] | None" = None,
+) -> "Trial":
+    """Try a model of these settings; one that does not answer gives a trial as well.
+
+    A language model that answers goes to `report`.
+    """
     from ragmem.services.models import trial as models_trial
-    from ragmem.services.models import use
+    from ragmem.services.models.use import model_label
 
-    opened = ComposedModels(
-        settings.models, meter=models_trial.TrialMeter(memory.ledger), redactor=memory.redactor
-    )
-    try:
-        return models_trial.try_embedder(settings.models.backend, opened.embedder)
-    except RagmemError as error:
-        name = use.model_label(settings.models)
-        return models_trial.unanswered_trial("embedder", settings.models.backend, name, error)
-    finally:
-        opened.close()
-
-
-def try_language_model(memory: "Ragmem", settings: "Settings") -> "Trial":
-    """Try the language model of these settings; one that does not answer gives a trial as well."""
-    from ragmem.services.models import trial as models_trial
-    from ragmem.services.models import use
-
-    chosen = settings.language_model
+    chosen = settings.language_model if language else settings.models
     meter = models_trial.TrialMeter(memory.ledger)
-    opened = ComposedModels(settings.models, chosen, meter=meter, redactor=memory.redactor)
-    try:
-        model = require_language_model(opened, chosen.backend)
-        return models_trial.try_language_model(chosen.backend, model, meter)
-    except RagmemError as error:
-        return models_trial.unanswered_trial("language model", chosen.backend, use.model_label(chosen), error)
-    finally:
-        opened.close()
-
-
-def _report_language_model(
-    memory: "Ragmem", settings: "Settings", *, whole: bool, progress: "Progress"
-) -> "tuple[Trial, list[LanguageReport]]":
-    """Try a language model and report on it; a model that does not answer gives a trial alone."""
-    from ragmem.services.models.trial import TrialMeter
-    from ragmem.services.reporting.language_report import report_on
-
-    trial = try_language_model(memory, settings)
-    if trial.status == "no answer":
-        return trial, []
-    chosen = settings.language_model
-    opened = ComposedModels(
-        settings.models, chosen, meter=TrialMeter(memory.ledger), redactor=memory.redactor
-    )
-    try:
-        model = require_language_model(opened, chosen.backend)
-        return trial, [report_on(model, whole=whole, progress=progress)]
-    finally:
-        opened.close()
+    composed = ComposedModels(settings.models, settings.language_model, meter=meter, redactor=memory.redactor)
+    with closing(composed) as opened:
+        try:
+            if not language:
+                return models_trial.try_embedder(chosen.backend, opened.embedder)
+            model = require_language_model(opened, chosen.backend)
+            trial = models_trial.try_language_model(chosen.backend, model, meter)
+        except RagmemError as error:
+            return models_trial.unanswered_trial(
+                "language model" if language else "embedder", chosen.backend, model_label(chosen), error
+            )
+        if report is not None:
+            report(model)
+        return trial
 
 
 def _say_reports(reports: "list[LanguageReport]", *, quiet: bool) -> None:

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -159,10 +160,10 @@ def _probe(memory: Ragmem, choice: "Choice") -> "Speed | None":
     from ragmem.services.models.use import BUNDLED_BACKEND, LOCAL_BACKENDS
 
     chosen = choice.settings
-    opened = ComposedModels(
+    composed = ComposedModels(
         chosen.models, chosen.language_model, meter=TrialMeter(memory.ledger), redactor=memory.redactor
     )
-    try:
+    with closing(composed) as opened:
         if choice.table == "models":
             if problem := probe(opened.embedder):
                 raise BackendError(f"{choice.name}: {problem}", hint="choose another model")
@@ -175,8 +176,6 @@ def _probe(memory: Ragmem, choice: "Choice") -> "Speed | None":
         elif chosen.language_model.backend:
             model = require_language_model(opened, chosen.language_model.backend)
             model.complete("Answer with one word: are you there?", max_tokens=8)
-    finally:
-        opened.close()
     return None
 
 

@@ -1,5 +1,6 @@
 """The memory of a warm process: it answers by full text while the model loads, and in full from then on."""
 
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -78,7 +79,8 @@ class Home:
                 memory, rung = self._fulltext_memory(memory), "words"
             if memory is None:
                 raise self._error or RagmemError("the memory is still being opened")
-            token = model_due.set(latest)
+            # Others wait as long as query_timeout_s says.
+            token = model_due.set(latest if request.get("op", "context") == "context" else math.inf)
             try:
                 found = _dispatch(memory, request, rung, due)
             finally:

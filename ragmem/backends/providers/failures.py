@@ -172,6 +172,8 @@ class Failures:
         quota = status in {402, 403, 429} and bool(_QUOTA.search(told))
         message, hint = f"{self._name} refuses the request (status {status}){tail}", "see docs/models.md"
         of_key = status == 401 or (status in {400, 403} and bool(_KEY.search(told)))
+        if status == 200:
+            message = f"{self._name} reports an error{tail}"
         if of_key:
             message = f"{self._name} refuses the key{tail}"
             hint = f"set {self._key.source}, or key_command in {place}"

@@ -18,8 +18,8 @@ from ragmem.services.retrieval.routes import RoutedAnswer
 if TYPE_CHECKING:
     from ragmem.services.context.context import Context
 
-STATUS_S, ANSWER_S = 0.2, 5.0
-"""Seconds that the daemon has for its status, and for an answer."""
+STATUS_S, ANSWER_S = 0.2, 8.0
+"""Seconds that the daemon has for its status, and for an answer: it may wait five for a provider."""
 
 QUERY, SESSION_CONTEXT = "query", "session_context"
 """Names of the operations."""

@@ -106,7 +106,7 @@ class Failures:
         """Return the error for an answer that did not come in time."""
         name = "query_timeout_s" if query else "timeout_s"
         return ProviderError(
-            f"{self._name} did not answer within {seconds:g} s",
+            f"{self._name} did not answer within {round(seconds, 1):g} s",
             hint=f"try again, or raise {name} in {self._settings.place}",
             kind="timeout",
             is_retryable=True,

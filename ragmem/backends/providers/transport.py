@@ -102,7 +102,10 @@ class Transport:
         content = self._content(body)
 
         def send() -> Any:
-            return self._attempt(path, content, policy=policy, account=account)
+            with self._record_attempt(policy, account) as attempt:
+                answer = self._connection.send("POST", f"{self._root}{path}", content, policy=policy)
+                attempt.spent = _count_tokens(answer, account) or (account.estimate, 0)
+                return answer
 
         return self._retry(send, policy)
 
@@ -169,12 +172,6 @@ class Transport:
     def close(self) -> None:
         """Close the connections."""
         self._connection.close()
-
-    def _attempt(self, path: str, content: bytes, *, policy: RetryPolicy, account: Account) -> Any:
-        with self._record_attempt(policy, account) as attempt:
-            answer = self._connection.send("POST", f"{self._root}{path}", content, policy=policy)
-            attempt.spent = _count_tokens(answer, account) or (account.estimate, 0)
-            return answer
 
     @contextmanager
     def _record_attempt(self, policy: RetryPolicy, account: Account) -> Iterator["_Attempt"]:

@@ -61,7 +61,9 @@ def check_embedder(patient: DoctorContext) -> Iterator[Check]:
 
 def _fix_of_files(patient: DoctorContext) -> str:
     chosen = patient.settings.models
-    if chosen.backend in LOCAL_BACKENDS and "/" in chosen.model.strip("/.~"):
+    if chosen.model.startswith(("/", "~", ".")):
+        return f"restore the folder, or: ragmem models use {BUNDLED_BACKEND}"
+    if chosen.backend in LOCAL_BACKENDS and "/" in chosen.model:
         return f"ragmem models pull {chosen.backend}:{chosen.model}"
     if chosen.backend in {LOCAL_BACKEND, "minilm"}:
         return "pip install --force-reinstall ragmem"

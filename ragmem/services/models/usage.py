@@ -117,20 +117,15 @@ class Ledger:
     def limits(self) -> tuple[Limit, ...]:
         """Return the configured caps with today's usage; reads nothing if there are none."""
         spend = self._settings.spend
-        caps: dict[Cap, float] = {
-            "daily_calls": spend.daily_calls,
-            "daily_tokens": spend.daily_tokens,
-            "daily_cost": spend.daily_cost,
-        }
-        if not any(caps.values()):
+        if not (spend.daily_calls or spend.daily_tokens or spend.daily_cost):
             return ()
         today = self.today()
-        used: dict[Cap, float] = {
-            "daily_calls": today.calls,
-            "daily_tokens": today.tokens,
-            "daily_cost": today.cost,
-        }
-        return tuple(Limit(key, cap, used[key]) for key, cap in caps.items() if cap)
+        limits = (
+            Limit("daily_calls", spend.daily_calls, today.calls),
+            Limit("daily_tokens", spend.daily_tokens, today.tokens),
+            Limit("daily_cost", spend.daily_cost, today.cost),
+        )
+        return tuple(limit for limit in limits if limit.cap)
 
     def today(self) -> Sums:
         """Return the sums of this day (UTC): those in the catalog, and those in the spool."""

@@ -388,6 +388,18 @@ def test_a_missing_model_file_is_named_with_the_command_that_brings_it(tmp_path,
     assert home.failed() == []
 
 
+@pytest.mark.parametrize(
+    ("model", "fix"),
+    [("/gone/my-model", "ragmem models use minilm"), ("team/gone", "ragmem models pull onnx:team/gone")],
+)
+def test_a_folder_of_a_model_that_is_gone_is_not_sought_on_a_hub(model, fix, monkeypatch, capfdbinary):
+    monkeypatch.setenv("RAGMEM_MODELS_BACKEND", "onnx")
+    monkeypatch.setenv("RAGMEM_MODELS_MODEL", model)
+    checks = Home(Path(os.environ["RAGMEM_HOME"]), capfdbinary).doctor()[1]["checks"]
+    [files] = [check for check in checks if check["name"] == "model files"]
+    assert files["fix"].endswith(fix)
+
+
 @pytest.mark.parametrize(("german", "told"), [(4, []), (6, ["6 of 10 memories are not in English"])])
 def test_many_memories_in_other_languages_deserve_another_model(german, told, capfdbinary):
     foreign = (

@@ -70,7 +70,7 @@ def fill(size: int) -> None:
 
 
 def ingest(memory: Any, texts: list[str]) -> list[str]:
-    from ragmem.services.ingestion.drafts import DraftOptions
+    from ragmem.services.ingestion.options import DraftOptions
 
     drafts = []
     for text in texts:

@@ -26,7 +26,7 @@ from ragmem.domain.model import Draft, Match
 from ragmem.domain.model.document_place import place_metadata
 from ragmem.readers.documents.converter import Converter
 from ragmem.readers.documents.suffixes import FORMATS
-from ragmem.services.ingestion.drafts import DraftOptions
+from ragmem.services.ingestion.options import DraftOptions
 
 SAMPLES = common.REPOSITORY / "tests" / "readers" / "documents"
 RANK = 3

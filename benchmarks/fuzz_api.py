@@ -43,7 +43,7 @@ from ragmem.domain.sharing.state import Verdict
 from ragmem.server.app import create_app
 from ragmem.server.security.origin import Names
 from ragmem.server.uvicorn_server import bind
-from ragmem.services.ingestion.drafts import DraftOptions
+from ragmem.services.ingestion.options import DraftOptions
 from ragmem.storage.sharing.shared_records import MEMORY, SharedRecord
 
 CASES = 2_200

@@ -192,6 +192,7 @@ complete -c ragmem -n '__ragmem_at ingest' -l jsonl -d 'With --buffer: read JSON
 complete -c ragmem -n '__ragmem_at ingest' -l drain -d 'Ingest everything in the inbox.'
 complete -c ragmem -n '__ragmem_at ingest' -l code -d 'Read the paths as code, and build the code graph.'
 complete -c ragmem -n '__ragmem_at ingest' -l rebuild -d 'With --code: read and link the whole project again.'
+complete -c ragmem -n '__ragmem_at ingest' -l reset -d 'Drop the tags, kind and date that earlier calls gave.'
 complete -c ragmem -n '__ragmem_at ingest' -s y -l yes -d 'Do not ask before reading a large folder.'
 complete -c ragmem -n '__ragmem_at ingest' -l dry-run -d 'Show what would be done; change nothing.'
 complete -c ragmem -n '__ragmem_at ingest' -l explain -d 'With --dry-run: show all reasons, not only the first.'

@@ -19,7 +19,7 @@ import pytest
 
 from ragmem.api.memory import Ragmem
 from ragmem.services.doctor.invariants import violations
-from ragmem.services.ingestion.drafts import DraftOptions
+from ragmem.services.ingestion.options import DraftOptions
 
 # The real store, and models that cost nothing.
 BACKENDS = {"RAGMEM_MODELS_BACKEND": "fake", "RAGMEM_STORE_BACKEND": "lightrag"}
@@ -31,7 +31,7 @@ HOLDER = """
 import sys
 from pathlib import Path
 from ragmem.api.memory import Ragmem
-from ragmem.services.ingestion.drafts import DraftOptions
+from ragmem.services.ingestion.options import DraftOptions
 
 with Ragmem.open() as memory:
     handed = memory.ingestion.draft([Path(sys.argv[1])], DraftOptions())

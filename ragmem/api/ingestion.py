@@ -10,8 +10,9 @@ from ragmem.services.ingestion.documents import archive_missing_parts, parts_by_
 
 if TYPE_CHECKING:
     from ragmem.readers.documents.document_reader import DocumentReader
-    from ragmem.services.ingestion.drafts import DraftOptions, DraftResult
+    from ragmem.services.ingestion.drafts import DraftResult
     from ragmem.services.ingestion.folder_survey import FolderSurvey
+    from ragmem.services.ingestion.options import DraftOptions
     from ragmem.services.processes.progress import Progress
 
 # Services are imported inside functions: a seed must not pay for the imports of drafts.

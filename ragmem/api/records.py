@@ -8,8 +8,8 @@ from ragmem.api.home import Home, now
 from ragmem.api.projects import Projects
 from ragmem.domain.records.record_types import RecordType
 from ragmem.domain.records.records import record, record_type
-from ragmem.services.ingestion.drafts import DraftOptions
 from ragmem.services.ingestion.ingest import IngestResult
+from ragmem.services.ingestion.options import DraftOptions
 from ragmem.services.records.records import (
     MIN_SCORE,
     Ask,

@@ -37,8 +37,9 @@ from ragmem.errors import EXIT_FAILED, EXIT_OK, UsageError
 if TYPE_CHECKING:
     from ragmem.api.memory import Ragmem
     from ragmem.domain.model import Memory
-    from ragmem.services.ingestion.drafts import DraftOptions, DraftResult
+    from ragmem.services.ingestion.drafts import DraftResult
     from ragmem.services.ingestion.folder_survey import FolderSurvey
+    from ragmem.services.ingestion.options import DraftOptions
     from ragmem.services.processes.refusals import Refusal
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
@@ -111,6 +112,9 @@ def ingest(
     rebuild: Annotated[
         bool, typer.Option("--rebuild", help="With --code: read and link the whole project again.")
     ] = False,
+    reset: Annotated[
+        bool, typer.Option("--reset", help="Drop the tags, kind and date that earlier calls gave.")
+    ] = False,
     yes: Annotated[
         bool, typer.Option("--yes", "-y", help="Do not ask before reading a large folder.")
     ] = False,
@@ -124,19 +128,19 @@ def ingest(
     from ragmem.cli import ingest_buffer
     from ragmem.inbox.buffer import Request
     from ragmem.services.ingestion.classify import classify_draft
-    from ragmem.services.ingestion.drafts import DraftOptions
     from ragmem.services.ingestion.ingest import signal_rule
+    from ragmem.services.ingestion.options import DraftOptions
     from ragmem.services.processes.dates import parse_moment
 
     paths = _check_paths(
         paths or [], explain=explain, dry_run=dry_run, titled=bool(title) and not (buffer or code or drain)
     )
     if drain:
-        if paths or any((kind, tag, project, spec, at, title, buffer, text, code, rebuild, dry_run)):
+        if paths or any((kind, tag, project, spec, at, title, buffer, text, code, rebuild, reset, dry_run)):
             raise UsageError("--drain cannot be combined with other arguments", hint="ragmem ingest --drain")
         return ingest_buffer.drain(as_json=as_json, quiet=quiet)
     if buffer:
-        if code or rebuild or dry_run:
+        if code or rebuild or reset or dry_run:
             raise UsageError("--buffer takes only texts and files", hint="ragmem ingest --buffer notes.md")
         request = Request(
             texts=text or (),
@@ -163,7 +167,7 @@ def ingest(
     if not paths:
         raise UsageError("missing argument 'PATH...'", hint="give files and folders, or - for standard input")
     if code:
-        if any((kind, tag, project, spec, at, title)) or "-" in paths:
+        if any((kind, tag, project, spec, at, title, reset)) or "-" in paths:
             raise UsageError("--code takes only folders", hint="ragmem ingest --code .")
         from ragmem.cli.ingest_code import ingest_code
 
@@ -180,6 +184,7 @@ def ingest(
             project=project,
             spec=spec,
             at=parse_moment(at, now=moment) if at else None,
+            reset=reset,
         )
         _confirm_large_folders(memory, paths, yes=yes, dry_run=dry_run, quiet=quiet)
         handed = _hand_in(memory, paths, wish, title=title, dry_run=dry_run, quiet=quiet or as_json)

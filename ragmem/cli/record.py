@@ -62,7 +62,7 @@ def record(
     docs/records.md lists the fields of each type; so does the error for an unknown field.
     """
     from ragmem.api.memory import now
-    from ragmem.services.ingestion.drafts import DraftOptions
+    from ragmem.services.ingestion.options import DraftOptions
     from ragmem.services.processes.dates import parse_moment
     from ragmem.services.records.records import record_shape
 

@@ -11,7 +11,8 @@ from ragmem.domain.records.record_types import RecordType
 from ragmem.domain.records.records import record
 from ragmem.errors import NotFoundError, UsageError
 from ragmem.mcp.call import Call, Result
-from ragmem.services.ingestion.drafts import DraftOptions, text_draft
+from ragmem.services.ingestion.drafts import text_draft
+from ragmem.services.ingestion.options import DraftOptions
 from ragmem.services.ingestion.scope import project_finder
 from ragmem.services.lifecycle.feedback import require_memory
 

@@ -12,7 +12,7 @@ from warm_homes import NOTE, Warm, processes, wait_until
 
 from ragmem import client
 from ragmem.api.memory import Ragmem
-from ragmem.services.ingestion.drafts import DraftOptions
+from ragmem.services.ingestion.options import DraftOptions
 
 
 @pytest.fixture(autouse=True)

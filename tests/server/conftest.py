@@ -22,7 +22,7 @@ from ragmem.server.app import create_app
 from ragmem.server.http.log import Log
 from ragmem.server.security.origin import Names
 from ragmem.server.security.team import Team
-from ragmem.services.ingestion.drafts import DraftOptions
+from ragmem.services.ingestion.options import DraftOptions
 
 TOKEN = "t" * 43
 

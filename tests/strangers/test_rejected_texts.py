@@ -22,7 +22,7 @@ from ragmem.errors import BackendError, RejectionError, StorageError
 from ragmem.inbox import put
 from ragmem.inbox.buffer import Request, accept
 from ragmem.services.ingestion import ingest as ingesting
-from ragmem.services.ingestion.drafts import DraftOptions
+from ragmem.services.ingestion.options import DraftOptions
 from ragmem.services.processes.refusals import Refusal, isolate_failures
 from ragmem.services.seeding.report import SeedReport
 

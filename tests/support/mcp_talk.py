@@ -9,7 +9,7 @@ import time
 from contextlib import suppress
 
 from ragmem.api.memory import Ragmem
-from ragmem.services.ingestion.drafts import DraftOptions
+from ragmem.services.ingestion.options import DraftOptions
 
 NOTES = {
     "deploy.md": "# Deploy\n\nWe decided to deploy PostgreSQL 16 with Kubernetes: the old host ran full.\n",

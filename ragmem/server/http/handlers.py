@@ -12,7 +12,7 @@ from ragmem.errors import ConflictError, UsageError
 from ragmem.server.http import answers
 from ragmem.server.http.models import QueryDataResponse, QueryRequest, TextRequest, TextResponse, TextsRequest
 from ragmem.services.ingestion.classify import classify_draft
-from ragmem.services.ingestion.drafts import DraftOptions
+from ragmem.services.ingestion.options import DraftOptions
 from ragmem.services.ingestion.scope import assign_ids
 from ragmem.services.retrieval.query import Answer, Question
 from ragmem.services.retrieval.routes import RoutedAnswer, choose_route, route_shape

@@ -15,7 +15,7 @@ from ragmem.readers.documents.suffixes import FORMATS
 from ragmem.server.http import handlers
 from ragmem.server.http.models import TextRequest, TextResponse
 from ragmem.server.lightrag.document_list import TRACK_PREFIX
-from ragmem.services.ingestion.drafts import DraftOptions
+from ragmem.services.ingestion.options import DraftOptions
 
 MAX_TRACKS = 1_000
 """Maximum track ids."""

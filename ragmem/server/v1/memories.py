@@ -29,7 +29,7 @@ from ragmem.server.v1.selection import ListQuery
 from ragmem.services.code.links import code_of
 from ragmem.services.code.shapes import links_shape
 from ragmem.services.connections.connection_list import connected_memories
-from ragmem.services.ingestion.drafts import DraftOptions
+from ragmem.services.ingestion.options import DraftOptions
 from ragmem.services.lifecycle.feedback import life_shape
 from ragmem.services.reporting.memory_history import list_events
 from ragmem.services.retrieval.shapes import memory_shape

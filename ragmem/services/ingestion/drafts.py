@@ -3,12 +3,11 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragmem.config.settings import Settings, SourceSpec
-from ragmem.domain.model import USER, Draft, Kind, Scope, content_hash, memory_id
+from ragmem.domain.model import USER, Draft, Scope, content_hash, memory_id
 from ragmem.domain.secrets.redaction import refuse_secret
 from ragmem.errors import NotFoundError, SourceError, UsageError
 from ragmem.frozen import dataclass
@@ -21,6 +20,7 @@ from ragmem.readers.failures import failure
 from ragmem.readers.files import show
 from ragmem.readers.scope import ProjectFinder
 from ragmem.services.ingestion.documents import UnreadPictures
+from ragmem.services.ingestion.options import DraftOptions
 from ragmem.services.ingestion.sanitize import sanitize_text
 from ragmem.services.ingestion.scope import assign_ids, project_finder, resolve_project
 from ragmem.services.ingestion.source import files_of_folder, read_file
@@ -47,17 +47,6 @@ _NAMES = frozenset(
 """Names of notes without a suffix, beside those that have several words: programs have one."""
 
 TITLE_LENGTH = 80
-
-
-@dataclass(frozen=True, slots=True)
-class DraftOptions:
-    """Fields that a user sets for the whole input; empty ones are detected."""
-
-    kind: Kind | None = None
-    tags: tuple[str, ...] = ()
-    project: str = ""
-    spec: str = ""
-    at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +101,7 @@ def text_draft(
         )
     scope = scope_of(cwd, options, catalog=catalog, projects=projects)
     draft = plain_draft(text, scope=scope)
-    return replace(
-        draft, title=title or draft.title, event_time=options.at, kind=options.kind, tags=options.tags
-    )
+    return options.apply(replace(draft, title=title or draft.title))
 
 
 def plain_draft(text: str, *, scope: Scope) -> Draft:
@@ -178,16 +165,7 @@ def drafts_of_paths(
                         problems.append(reading.error.full_message)
                     continue
                 scope = scope_of(file, options, catalog=catalog, projects=projects)
-                found = [
-                    replace(
-                        draft,
-                        scope=scope,
-                        kind=options.kind or draft.kind,
-                        tags=tuple(dict.fromkeys((*draft.tags, *options.tags))),
-                        event_time=options.at or draft.event_time,
-                    )
-                    for draft in reading.drafts
-                ]
+                found = [options.apply(replace(draft, scope=scope)) for draft in reading.drafts]
                 try:
                     empty = _new_and_empty(found, catalog)
                 except Exception as error:  # noqa: BLE001 - one file never stops the others

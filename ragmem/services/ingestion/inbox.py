@@ -22,6 +22,7 @@ from ragmem.readers.failures import failure
 from ragmem.services.ingestion.classify import ClassifiedMemory, classify_draft
 from ragmem.services.ingestion.inbox_drafts import drafts_of
 from ragmem.services.ingestion.inbox_status import list_writes
+from ragmem.services.ingestion.options import keep_given
 from ragmem.services.ingestion.scope import assign_ids, project_finder, remember_projects
 from ragmem.services.processes.refusals import isolate_failures
 from ragmem.storage.home.catalog import Catalog
@@ -211,9 +212,8 @@ class _Drain:
                 commits=self._commits,
             )
             # The secrets of a draft are removed here, before it is classified or stored.
-            return _Item(
-                path, [_classify(draft, settings, now=self._now) for draft in assign_ids(catalog, drafts)]
-            )
+            drafts = keep_given(catalog, assign_ids(catalog, drafts))
+            return _Item(path, [_classify(draft, settings, now=self._now) for draft in drafts])
         except FileNotFoundError:
             return _Item(path, [])
         except (SourceError, OSError):

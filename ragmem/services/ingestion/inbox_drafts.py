@@ -13,6 +13,7 @@ from ragmem.readers.commit_dates import CommitDates
 from ragmem.readers.files import show
 from ragmem.readers.scope import ProjectFinder
 from ragmem.services.ingestion.drafts import SOURCE, find_or_create_project, plain_draft, source_of_file
+from ragmem.services.ingestion.options import DraftOptions
 from ragmem.services.ingestion.sanitize import sanitize_text
 from ragmem.services.ingestion.source import NANOSECONDS, datetime_of, read_drafts
 from ragmem.storage.home.catalog import Catalog
@@ -27,14 +28,15 @@ def drafts_of(
     fields = write.fields
     metadata = {**write.metadata}
     metadata |= {name: fields[name] for name in ("type", "session") if name in fields}
+    options = DraftOptions(kind=kind, tags=tuple(write.tags), at=event_time)
     return [
-        replace(
-            draft,
-            kind=kind or draft.kind,
-            tags=tuple(dict.fromkeys((*draft.tags, *write.tags))),
-            event_time=event_time or draft.event_time or at,
-            title=fields.get("title") or draft.title,
-            metadata={**draft.metadata, **metadata},
+        options.apply(
+            replace(
+                draft,
+                event_time=draft.event_time or at,
+                title=fields.get("title") or draft.title,
+                metadata={**draft.metadata, **metadata},
+            )
         )
         for draft in _read(write, scope, settings, commits)
     ]

@@ -22,6 +22,7 @@ from ragmem.services.ingestion.index import (
     pack,
     records_of,
 )
+from ragmem.services.ingestion.options import keep_given
 from ragmem.services.ingestion.scope import assign_ids
 from ragmem.services.processes.progress import Progress
 from ragmem.services.processes.refusals import Refusal, isolate_failures
@@ -144,7 +145,7 @@ def _ingest(
 
     progress.begin("ingest", len(drafts))
     for some in limit_characters(drafts, lambda draft: len(draft.text)):
-        batch = assign_ids(catalog, some)
+        batch = keep_given(catalog, assign_ids(catalog, some))
         judged: list[ClassifiedMemory] = []
         refused += [Refusal.of(draft, reason) for draft, reason in isolate_failures(batch, judge_all)]
         changes, redated = compare(catalog, judged)

@@ -15,8 +15,9 @@ from ragmem.domain.secrets.redaction import Redactor
 from ragmem.errors import UsageError
 from ragmem.readers.scope import ProjectFinder
 from ragmem.services.ingestion.classify import classify_draft
-from ragmem.services.ingestion.drafts import DraftOptions, scope_of
+from ragmem.services.ingestion.drafts import scope_of
 from ragmem.services.ingestion.ingest import Change, IngestResult
+from ragmem.services.ingestion.options import DraftOptions
 from ragmem.services.ingestion.scope import project_finder
 from ragmem.services.retrieval.question import Answer, Question
 from ragmem.services.retrieval.shapes import memory_shape

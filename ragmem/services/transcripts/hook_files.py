@@ -14,8 +14,9 @@ from ragmem.readers.commit_dates import SECONDS_IN_PASSING, CommitDates
 from ragmem.readers.read_result import ReadResult
 from ragmem.readers.scope import ProjectFinder
 from ragmem.services.ingestion.classify import ClassifiedMemory, classify_draft
-from ragmem.services.ingestion.drafts import DraftOptions, scope_of, source_of_file
+from ragmem.services.ingestion.drafts import scope_of, source_of_file
 from ragmem.services.ingestion.ingest import compare
+from ragmem.services.ingestion.options import DraftOptions
 from ragmem.services.ingestion.scope import assign_ids, remember_projects
 from ragmem.services.ingestion.source import find_files, read_file
 from ragmem.services.projects.placement import named_projects, scope_drafts

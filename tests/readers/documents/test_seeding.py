@@ -12,7 +12,7 @@ from PIL import Image
 
 from ragmem.api.memory import Ragmem
 from ragmem.errors import SourceError
-from ragmem.services.ingestion.drafts import DraftOptions
+from ragmem.services.ingestion.options import DraftOptions
 from ragmem.services.lifecycle.items import Item
 from ragmem.services.seeding.report import SeedReport
 

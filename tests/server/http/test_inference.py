@@ -19,7 +19,7 @@ from ragmem.server import app
 from ragmem.server.http.llm_workers import LlmWorkers
 from ragmem.server.http.shutdown import Shutdown
 from ragmem.server.inference.chat import StopSequences, schema_problem
-from ragmem.services.ingestion.drafts import DraftOptions
+from ragmem.services.ingestion.options import DraftOptions
 
 SCHEMA = {
     "type": "object",

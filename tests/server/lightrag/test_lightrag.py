@@ -13,7 +13,7 @@ from ragmem.server.http.workers import Workers
 from ragmem.server.lightrag.pipeline import Job, Pipeline
 from ragmem.server.lightrag.uploaded_files import plain_name
 from ragmem.server.security.guest_auth import GUEST
-from ragmem.services.ingestion.drafts import DraftOptions
+from ragmem.services.ingestion.options import DraftOptions
 from tests.server.conftest import TOKEN, client_of, environment, fill
 
 QUESTION = "why did we deploy PostgreSQL with Kubernetes"

@@ -24,7 +24,7 @@ from ragmem.server.app import create_app
 from ragmem.server.security.members import Members
 from ragmem.server.security.origin import Names
 from ragmem.server.security.team import Team
-from ragmem.services.ingestion.drafts import DraftOptions
+from ragmem.services.ingestion.options import DraftOptions
 from ragmem.services.vectors import member_store
 from ragmem.storage.home.postgres_members import prepare_members
 

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from ragmem.api.memory import Ragmem
-from ragmem.services.ingestion.drafts import DraftOptions
+from ragmem.services.ingestion.options import DraftOptions
 
 NOTES = {
     "deploy": "We decided to deploy PostgreSQL 16 with Kubernetes because the old host ran full.",

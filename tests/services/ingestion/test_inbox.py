@@ -115,7 +115,7 @@ def test_a_text_that_the_catalog_has_already_is_a_duplicate_whichever_door_it_ca
 
 
 def _wish():
-    from ragmem.services.ingestion.drafts import DraftOptions
+    from ragmem.services.ingestion.options import DraftOptions
 
     return DraftOptions()
 

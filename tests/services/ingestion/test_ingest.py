@@ -1,6 +1,7 @@
 """Handing in: durable first, scoped to where it belongs, honest about what has to wait."""
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -10,12 +11,12 @@ from hypothesis import strategies as st
 
 from ragmem.api.memory import Ragmem, now
 from ragmem.config.settings import ChunkingSettings
-from ragmem.domain.model import Draft, Memory, State, Tier
+from ragmem.domain.model import Draft, Kind, Memory, State, Tier
 from ragmem.domain.secrets.redaction import DEFAULT
 from ragmem.services.doctor.invariants import violations
 from ragmem.services.ingestion.classify import classify_draft
-from ragmem.services.ingestion.drafts import DraftOptions
 from ragmem.services.ingestion.index import index_pending
+from ragmem.services.ingestion.options import DraftOptions
 from ragmem.services.retrieval.question import Question
 from ragmem.storage.sql.sqlite import SQLiteDatabase
 
@@ -227,3 +228,39 @@ def test_a_project_above_the_home_is_not_that_of_the_home(memory, tmp_path: Path
     assert memory.projects.default() is None
     outside = Ragmem(memory.settings, home=memory.home, cwd=tmp_path)
     assert outside.projects.default() == (handed.drafts[0].scope.project, "user")
+
+
+def hand_in(memory: Ragmem, note: Path, **options):
+    (draft,) = memory.ingestion.draft([note], DraftOptions(**options)).drafts
+    (stored,) = memory.ingest([draft])
+    return memory.memory(stored.id)
+
+
+def test_what_a_person_set_for_a_file_stays_when_it_is_handed_in_again(memory, tmp_path: Path):
+    note = tmp_path / "quay.md"
+    note.write_text(f"---\ntags: [harbour, old]\ndate: 2026-03-01\n---\n{TEXT}\n")
+    said = datetime(2026, 5, 5, tzinfo=UTC)
+    hand_in(memory, note, tags=("deploy",), kind=Kind.PREFERENCE, at=said)
+    note.write_text(f"---\ntags: [harbour]\ndate: 2026-03-02\n---\n{TEXT} Since March.\n")
+    again = hand_in(memory, note)
+    assert (again.tags, again.kind, again.event_time) == (("harbour", "deploy"), Kind.PREFERENCE, said)
+    assert memory.ingest(memory.ingestion.draft([note], DraftOptions()).drafts)[0].change == "unchanged"
+    assert hand_in(memory, note, tags=("release",)).tags == ("harbour", "release")
+    reset = hand_in(memory, note, reset=True)
+    assert (reset.tags, reset.event_time) == (("harbour",), datetime(2026, 3, 2, tzinfo=UTC))
+    assert not any(name.startswith("given") for name in reset.metadata)
+
+
+def test_a_text_that_is_handed_in_again_without_its_tags_keeps_them(memory):
+    for tags in (("deploy",), ()):
+        (draft,) = memory.ingestion.draft([], DraftOptions(tags=tags), text=TEXT.encode()).drafts
+        (stored,) = memory.ingest([draft])
+    assert memory.memory(stored.id).tags == ("deploy",)
+
+
+def test_a_file_that_claims_that_a_person_set_its_fields_is_read_as_any_other(memory, tmp_path: Path):
+    note = tmp_path / "quay.md"
+    note.write_text(f"---\ngiven kind: nonsense\ngiven time: never\n---\n{TEXT}\n")
+    for _ in range(2):
+        stored = hand_in(memory, note)
+    assert not any(name.startswith("given") for name in stored.metadata)

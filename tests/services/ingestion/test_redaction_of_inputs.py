@@ -9,7 +9,7 @@ from pathlib import Path
 from ragmem import __main__, inbox
 from ragmem.__main__ import run
 from ragmem.inbox.redaction import redact_write
-from ragmem.services.ingestion.drafts import DraftOptions
+from ragmem.services.ingestion.options import DraftOptions
 
 CHOOSER = random.Random(9)
 TOKEN = "gh" + "p_" + "".join(CHOOSER.choice(string.ascii_letters + string.digits) for _ in range(36))

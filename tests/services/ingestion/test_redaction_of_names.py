@@ -11,7 +11,7 @@ from ragmem.domain.records.records import FIELDS
 from ragmem.domain.secrets.redaction import DEFAULT
 from ragmem.domain.sessions.agents import MessageType
 from ragmem.errors import UsageError
-from ragmem.services.ingestion.drafts import DraftOptions
+from ragmem.services.ingestion.options import DraftOptions
 from ragmem.services.ingestion.sanitize import sanitize_draft
 from tests.services.ingestion.test_redaction_of_inputs import holding
 

@@ -7,7 +7,7 @@ import pytest
 
 from ragmem.api.memory import Ragmem
 from ragmem.domain.model import Draft, Scope
-from ragmem.services.ingestion.drafts import DraftOptions
+from ragmem.services.ingestion.options import DraftOptions
 
 NOTE = "We resolved the error of the lock: the config of the pool was the root cause.\n"
 

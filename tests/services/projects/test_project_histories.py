@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ragmem.api.memory import Ragmem
-from ragmem.services.ingestion.drafts import DraftOptions
+from ragmem.services.ingestion.options import DraftOptions
 from ragmem.services.ingestion.scope import project_at, project_finder, remember_projects
 from ragmem.services.transcripts.scopes import Scopes
 

@@ -11,8 +11,8 @@ from ragmem.domain.model.supersession import PERHAPS_OUTDATED, RESTATED
 from ragmem.domain.secrets.redaction import DEFAULT
 from ragmem.services.context.context import context
 from ragmem.services.ingestion.classify import classify_draft
-from ragmem.services.ingestion.drafts import DraftOptions
 from ragmem.services.ingestion.index import index, record_of
+from ragmem.services.ingestion.options import DraftOptions
 from ragmem.services.retrieval.query import Question
 from ragmem.services.retrieval.shapes import match_shape
 

@@ -17,7 +17,7 @@ from transcript_sessions import NOW, Session
 from ragmem.api.memory import Ragmem
 from ragmem.domain.model import State
 from ragmem.services.doctor.invariants import violations
-from ragmem.services.ingestion.drafts import DraftOptions
+from ragmem.services.ingestion.options import DraftOptions
 from ragmem.services.ingestion.scope import remember_projects
 from ragmem.services.transcripts import transcripts
 from ragmem.services.transcripts.transcripts import CaptureResult, Limits, capture

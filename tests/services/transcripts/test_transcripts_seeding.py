@@ -12,7 +12,7 @@ from transcript_sessions import Session
 from ragmem.api.memory import Ragmem, now
 from ragmem.domain.model import State
 from ragmem.services.doctor.invariants import violations
-from ragmem.services.ingestion.drafts import DraftOptions
+from ragmem.services.ingestion.options import DraftOptions
 from ragmem.services.processes.progress import Silent
 from ragmem.services.processes.worker_pool import WorkerPool
 from ragmem.services.seeding import transcripts

@@ -9,6 +9,7 @@ import time
 
 from ragmem import json_text
 from ragmem.client.connection import (
+    CHECKED_EVERY,
     DeadlineExceeded,
     Unavailable,
     connect,
@@ -36,14 +37,24 @@ PROBE = 0.5
 """Seconds in which a process that missed a deadline must answer, or it is killed."""
 
 
+class Unanswered(DeadlineExceeded):
+    """A request was sent and not answered."""
+
+
 def ask(
-    data: str, request: "dict[str, Any]", *, deadline: float, start: bool = True
+    data: str,
+    request: "dict[str, Any]",
+    *,
+    deadline: float,
+    start: bool = True,
+    unanswered: "dict[str, Any] | None" = None,
 ) -> "dict[str, Any] | None":
     """Return the answer of the warm process of a home; None if there is none by the deadline.
 
     The deadline is a moment of `time.monotonic`. With `start`, a missing process, or one of another version,
     is started and asked as soon as it listens. A home that does not exist has no process and no answer.
-    Never raises OSError.
+    `unanswered` is returned for a process that has got the request, perhaps done it, and does not answer.
+    One that hangs is not waited for until the deadline. Never raises OSError.
     """
     if not is_enabled() or not os.path.isdir(data):
         return None
@@ -68,6 +79,8 @@ def ask(
 
             child = launcher.start(place, data) or child
             time.sleep(PAUSE)
+    except Unanswered:
+        return unanswered
     except (DeadlineExceeded, OSError, ValueError):
         # No socket, no space, a folder of another user, an invalid answer: the caller continues without it.
         return None
@@ -109,18 +122,31 @@ def stop(data: str, *, deadline: float) -> bool:
 
 
 def _exchange(place: str, request: "dict[str, Any]", deadline: float) -> "dict[str, Any]":
-    """Return the answer to a request; raises Unavailable, DeadlineExceeded, OSError, or ValueError."""
+    """Return the answer to a request; raises Unavailable, DeadlineExceeded, OSError, or ValueError.
+
+    What was sent and not answered raises Unanswered.
+    """
     mark = f"{place}/{SILENT}"
     since = _modification_time(mark)
     if since and not 0 <= time.time() - since < HANGS_AFTER:
-        _end_if_silent(place, deadline)
+        _end_if_silent(place, deadline, patience=PROBE)
+
+    def check() -> None:
+        try:
+            _end_if_silent(place, deadline, patience=HANGS_AFTER - CHECKED_EVERY)
+        except (DeadlineExceeded, Unavailable):
+            # It may have done what it was asked, so nobody else is asked; the next client probes it at once.
+            _mark(mark, time.time() - HANGS_AFTER)
+            raise DeadlineExceeded from None
+
     connection = connect(place, deadline)
     try:
-        answer = exchange_line(connection, encode_request(request, deadline), deadline)
+        answer = exchange_line(connection, encode_request(request, deadline), deadline, check=check)
     except DeadlineExceeded:
         # Keep the time of the first missed deadline.
-        os.close(os.open(mark, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
-        raise
+        if not _modification_time(mark):
+            _mark(mark, time.time())
+        raise Unanswered from None
     finally:
         connection.close()
     if since:
@@ -131,9 +157,9 @@ def _exchange(place: str, request: "dict[str, Any]", deadline: float) -> "dict[s
     return found
 
 
-def _end_if_silent(place: str, deadline: float) -> None:
+def _end_if_silent(place: str, deadline: float, *, patience: float) -> None:
     """Kill a process that missed a deadline and does not even answer `status`: it hangs, or is stopped."""
-    probe = min(deadline, time.monotonic() + PROBE)
+    probe = min(deadline, time.monotonic() + patience)
     connection = connect(place, probe)
     try:
         exchange_line(connection, encode_request({"op": "status"}, probe), probe)
@@ -147,6 +173,11 @@ def _end_if_silent(place: str, deadline: float) -> None:
     finally:
         connection.close()
     _remove(f"{place}/{SILENT}")
+
+
+def _mark(path: str, moment: float) -> None:
+    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
+    os.utime(path, (moment, moment))
 
 
 def _modification_time(path: str) -> float:

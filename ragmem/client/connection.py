@@ -11,6 +11,7 @@ from ragmem.client.runtime import SOCKET, identity
 # typing.TYPE_CHECKING without importing typing; type checkers take the name for true.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 MOST_BYTES = 2 * 1024 * 1024
@@ -18,6 +19,9 @@ MOST_BYTES = 2 * 1024 * 1024
 
 LONGEST_PROMPT = 100_000
 """Characters of a prompt that are sent; its beginning tells the topic."""
+
+CHECKED_EVERY = 3.0
+"""Seconds of silence after which a client checks whether the process still answers anything."""
 
 FULL = 0.005
 """Seconds until the next try if the queue of waiting clients is full."""
@@ -56,16 +60,28 @@ def connect(place: str, deadline: float) -> _socket.socket:
     return connection
 
 
-def exchange_line(connection: _socket.socket, line: bytes, deadline: float) -> bytes:
-    """Send a line and return the answer; raises Unavailable, DeadlineExceeded, OSError, or ValueError."""
+def exchange_line(
+    connection: _socket.socket, line: bytes, deadline: float, *, check: "Callable[[], object] | None" = None
+) -> bytes:
+    """Send a line and return the answer; raises Unavailable, DeadlineExceeded, OSError, or ValueError.
+
+    After each CHECKED_EVERY seconds of silence, `check` is called; it raises an error to end the wait.
+    """
     try:
         connection.settimeout(_remaining_seconds(deadline))
         connection.sendall(line)
         parts: list[bytes] = []
         size = 0
         while not parts or not parts[-1].endswith(b"\n"):
-            connection.settimeout(_remaining_seconds(deadline))
-            part = connection.recv(65_536)
+            left = _remaining_seconds(deadline)
+            connection.settimeout(min(left, CHECKED_EVERY) if check else left)
+            try:
+                part = connection.recv(65_536)
+            except TimeoutError:
+                if check is None or time.monotonic() >= deadline:
+                    raise
+                check()
+                continue
             if not part:
                 raise Unavailable
             parts.append(part)

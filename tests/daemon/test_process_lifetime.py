@@ -15,13 +15,13 @@ import pytest
 from warm_homes import processes, wait_until
 
 from ragmem import client
-from ragmem.client import runtime
+from ragmem.client import connection, runtime
 from ragmem.client.launcher import FIRST_DEATHS
 
 CROWD = """
 import os, sys, time
 from ragmem import client
-from ragmem.client import runtime
+from ragmem.client import connection, runtime
 from ragmem.client.launcher import FIRST_DEATHS
 begin = time.monotonic() + 0.3
 children = []
@@ -145,6 +145,36 @@ def test_no_client_waits_beyond_its_deadline_for_one_that_hangs_and_the_next_get
 
     assert second != first
     assert processes(warm.data) == [second]
+
+
+def test_a_client_with_much_time_leaves_one_that_hangs_and_the_next_gets_another(warm, monkeypatch):
+    monkeypatch.setattr(client, "CHECKED_EVERY", 4.9)
+    monkeypatch.setattr(connection, "CHECKED_EVERY", 0.2)
+    first = warm.start()
+    os.kill(first, signal.SIGSTOP)
+
+    until = time.monotonic() + 50
+    assert client.ask(str(warm.data), {"op": "status"}, deadline=until, unanswered={}) == {}
+    assert time.monotonic() < until
+    second = warm.ask()["process"]
+
+    assert second != first
+    assert processes(warm.data) == [second]
+
+
+def test_a_client_waits_for_one_that_works_as_long_as_it_has_time():
+    ours, theirs = socket.socketpair()
+    looks = []
+
+    def check():
+        looks.append(time.monotonic())
+        if len(looks) == 2:
+            theirs.sendall(b"done\n")
+
+    with ours, theirs, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(connection, "CHECKED_EVERY", 0.02)
+        until = time.monotonic() + 50
+        assert connection.exchange_line(ours, b"work\n", until, check=check) == b"done\n"
 
 
 def _let_time_pass(mark):

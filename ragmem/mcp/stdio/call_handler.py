@@ -115,13 +115,13 @@ class CallHandler:
                 )
         except RecursionError:
             raise ProtocolError(INVALID_PARAMS, "the arguments are nested too deep") from None
-        deadline = time.monotonic() + PATIENCE_S
-        told = client.ask(self._data, request, deadline=deadline)
-        if told is not None and "text" in told and "is_error" in told:
+        began = time.monotonic()
+        told = client.ask(self._data, request, deadline=began + PATIENCE_S, unanswered={})
+        if told and "text" in told and "is_error" in told:
             return told
         tool = find_tool(name)
-        if time.monotonic() >= deadline and tool is not None and not tool.read_only:
-            return {"text": UNSURE.format(PATIENCE_S), "data": {}, "is_error": True}
+        if told == {} and tool is not None and not tool.read_only:
+            return {"text": UNSURE.format(time.monotonic() - began), "data": {}, "is_error": True}
         return self._alone(request)
 
     def _alone(self, request: "Params") -> "Params":

@@ -15,6 +15,7 @@ from functools import cache, lru_cache
 from itertools import chain
 from pathlib import Path
 
+from ragmem.domain.classification.greeting import is_greeting, is_order
 from ragmem.domain.classification.kinds import kind_scores
 from ragmem.domain.classification.protection import hint_counts
 from ragmem.domain.model import Category, Kind, Tier
@@ -269,7 +270,8 @@ def judge(text: str, *, source: str = "", weights: Weights | None = None) -> Ver
     """Judge a text of a source, such as "sessions"; an unknown source counts as none.
 
     Of several parts the least certain discard and the most certain protection count, because one part that
-    says something is enough; kind and category are those of all parts together. Takes some milliseconds for
+    says something is enough; kind and category are those of all parts together. Greetings and bare orders
+    ("ok", "continue") have no subject: the weights guessed a preference by their length. Takes some milliseconds for
     each part of 1,500 characters.
     """
     weights = weights or load_weights()
@@ -280,6 +282,8 @@ def judge(text: str, *, source: str = "", weights: Weights | None = None) -> Ver
     protected = max(one.protected for one in found)
     foreign = [is_foreign_prose(part, weights.words) for _, part in parts]
     subjects = {head: _mean([one.probabilities[head] for one in found]) for head in ("kind", "category")}
+    if all(is_greeting(part) or is_order(part) for _, part in parts):
+        subjects = {"kind": _certain("kind", Kind.GENERAL), "category": _certain("category", Category.NONE)}
     return Verdict(
         {**best.probabilities, **subjects, "protected": {"no": 1 - protected, "yes": protected}},
         whole=whole,
@@ -289,6 +293,10 @@ def judge(text: str, *, source: str = "", weights: Weights | None = None) -> Ver
         reason=best.reason,
         shares=best.shares,
     )
+
+
+def _certain(head: str, name: str) -> dict[str, float]:
+    return {each: float(each == name) for each in HEADS[head]}
 
 
 def _mean(given: Sequence[Mapping[str, float]]) -> dict[str, float]:

@@ -162,6 +162,16 @@ def test_the_kind_and_the_category_are_the_most_probable_ones(text, kind, catego
     assert category in {None, verdict.category}
 
 
+@pytest.mark.parametrize("text", ["ok", "Great, thank you!", "continue", "User: yes\n\nAssistant: Great!"])
+def test_an_acknowledgement_or_a_bare_order_is_about_nothing(text):
+    verdict = judge(text, source="transcripts")
+    assert (verdict.kind, verdict.category) == (Kind.GENERAL, Category.NONE)
+
+
+def test_a_short_wish_stays_a_preference():
+    assert judge("ok, always use tabs", source="transcripts").kind is Kind.PREFERENCE
+
+
 def test_a_protected_text_is_kept():
     assert classify(CHATTER, protected=True).tier is Tier.INGEST
 

@@ -5,7 +5,7 @@ import os.path
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from itertools import pairwise
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Protocol
 
 from ragmem.config.settings import SourceSpec
@@ -164,15 +164,15 @@ class ProjectFinder:
             self._slugs[slug] = self.project_of(folder) if folder else self._missing_project(slug)
         return self._slugs[slug]
 
-    def project_of_missing(self, folder: Path) -> ProjectIdentity | None:
-        """Return the project of a missing folder: the one of its slug.
+    def project_of_missing(self, folder: PurePath) -> ProjectIdentity | None:
+        """Return the project of a missing folder, or of one of Windows: the one of its slug.
 
         When the folder is restored it keeps that project, if the catalog knows it at this path.
         """
         slug = slug_of(folder)
         found = self.project_of_slug(slug)
         if found and found.root is None:
-            found = self._slugs[slug] = replace(found, root=folder)
+            found = self._slugs[slug] = replace(found, root=Path(folder))
         return found
 
     def scope_of(self, path: Path, spec: SourceSpec) -> Scope:

@@ -3,7 +3,7 @@
 import os
 import re
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from ragmem.patterns import lazy
 
@@ -11,10 +11,11 @@ MAX_FOLDERS = 4000
 """Maximum number of folders to search for one slug; real searches need some dozens."""
 
 _WORKTREE = lazy(r"--(?:claude-)?worktrees?-.+$")
-_HOMES = lazy(r"^-(?:home|Users)-")
+_HOMES = lazy(r"^(?:[A-Za-z]-)?-(?:home|Users)-")
+_DRIVE = lazy(r"([A-Za-z])-(?=-)")
 
 
-def slug_of(path: Path | str) -> str:
+def slug_of(path: PurePath | str) -> str:
     """Return Claude Code's name for a folder: each character but ASCII letters and digits becomes `-`.
 
     As in JavaScript, a character beyond the basic plane counts twice.
@@ -29,8 +30,8 @@ def resolve_slug(slug: str, home: Path) -> Path | None:
     """Return an existing folder with this slug, or None.
 
     Where several folders have this slug, one with a `.git` wins, then the longest names (`tide-api` before
-    `tide/api`). A slug from another machine (`-Users-sam-repos-x`) is searched below this home, and the slug
-    of a missing worktree gives its main folder. The search is bounded.
+    `tide/api`). A slug from another machine (`-Users-sam-repos-x`, `C--Users-sam-repos-x`) is searched below
+    this home, and the slug of a missing worktree gives its main folder. The search is bounded.
     """
     for start, rest in _candidates(slug, home):
         found = list(_search(start, rest, [MAX_FOLDERS]))
@@ -49,6 +50,9 @@ def _candidates(slug: str, home: Path) -> Iterator[tuple[Path, str]]:
         yield home, slug[len(own) :]
     if slug.startswith("-"):
         yield Path("/"), slug
+    if found := _DRIVE.match(slug):
+        # The Windows Subsystem for Linux shows the drives there.
+        yield Path("/mnt", found[1].lower()), slug[found.end() :]
     if found := _HOMES.match(slug):
         # The user's name may contain dashes, so the home may end at each dash.
         tail = slug[found.end() :]

@@ -1,10 +1,14 @@
 """The project of an exchange: that of the folder in which the assistant worked."""
 
-from pathlib import Path
+from pathlib import Path, PurePath, PureWindowsPath
 
 from ragmem.domain.model import USER, Scope
+from ragmem.patterns import lazy
 from ragmem.readers.scope import ProjectFinder
 from ragmem.storage.home.catalog import Catalog
+
+_WITHOUT_PROJECT = lazy(r"[A-Z]:/(?i:(?:users(?:/[^/]+)?)?)")
+"""A drive of Windows, and a person's home on it."""
 
 
 class Scopes:
@@ -15,13 +19,14 @@ class Scopes:
         self._projects = projects
         self._home = home
         self._known: dict[str, Scope] = {}
-        self._gone: dict[Path, str] = {}
+        self._gone: dict[PurePath, str] = {}
 
     def of(self, folder: str) -> Scope:
         """Return the scope of a folder, which may no longer exist; the user's without a folder.
 
         A missing folder belongs to the project that Claude Code's name for it stands for, as its memory files
-        do, or to that of a parent folder in which the same session worked. The result is remembered.
+        do, or to that of a parent folder in which the same session worked. So does a folder of Windows. The
+        result is remembered.
         """
         if folder not in self._known:
             project = self._project(folder)
@@ -29,14 +34,19 @@ class Scopes:
         return self._known[folder]
 
     def _project(self, folder: str) -> str:
-        path = Path(folder)
-        if not folder or "\0" in folder or not path.is_absolute():
+        path: PurePath = Path(folder)
+        if not folder or "\0" in folder:
             return ""
-        if _is_folder(path):
-            found = self._projects.project_of(path)
-            return found.id if found else ""
-        if found := self._projects.find_known_project(path):
-            return found.id
+        if isinstance(path, Path) and path.is_absolute():
+            if _is_folder(path):
+                found = self._projects.project_of(path)
+                return found.id if found else ""
+            if found := self._projects.find_known_project(path):
+                return found.id
+        else:
+            path = PureWindowsPath(folder[0].upper() + folder[1:])
+            if not path.is_absolute() or _WITHOUT_PROJECT.fullmatch(path.as_posix()):
+                return ""
         if known := next((self._gone[one] for one in path.parents if one in self._gone), None):
             return known
         if found := self._projects.project_of_missing(path):

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from transcript_sessions import NOW, Session
 
 from ragmem.api.memory import Ragmem
-from ragmem.domain.model import State
+from ragmem.domain.model import USER, State
 from ragmem.services.doctor.invariants import violations
 from ragmem.services.ingestion.options import DraftOptions
 from ragmem.services.ingestion.scope import remember_projects
@@ -223,6 +223,40 @@ def test_an_exchange_belongs_to_the_project_it_was_held_in(memory, home, path):
     done = take(memory, path, ended=True)
     assert done.project.startswith("tideline-")
     assert memory.projects.at(project)[0] == done.project
+
+
+@pytest.mark.parametrize(
+    ("folder", "inside", "name"),
+    [
+        (
+            "C:\\Users\\sam\\repos\\tideline",
+            "c:\\Users\\sam\\repos\\tideline\\src",
+            "c--users-sam-repos-tideline-",
+        ),
+        ("D:/work/tideline", "D:/work/tideline/src", "d--work-tideline-"),
+        ("\\\\server\\share", "\\\\server\\share\\src", "server-share-"),
+    ],
+)
+def test_a_folder_of_windows_is_a_project(memory, path, folder, inside, name):
+    session = Session(cwd=folder).ask()
+    session.cwd = inside
+    path.write_bytes(session.ask().text)
+    project = take(memory, path, ended=True).project
+    assert project.startswith(name)
+    assert {item.scope.project for item in memory.catalog.memories.each()} == {project}
+
+
+@pytest.mark.parametrize("folder", ["C:\\", "C:\\Users\\sam", "C:", "tideline"])
+def test_a_drive_and_a_home_of_windows_are_no_project(memory, path, folder):
+    path.write_bytes(Session(cwd=folder).ask().text)
+    assert take(memory, path, ended=True).project == USER
+
+
+def test_a_folder_of_windows_is_the_repository_of_the_same_place_below_this_home(memory, home, path):
+    _repository(home / "repos" / "tideline")
+    path.write_bytes(Session(cwd="C:\\Users\\sam\\repos\\tideline").ask().text)
+    project = take(memory, path, ended=True).project
+    assert memory.projects.at(home / "repos" / "tideline")[0] == project
 
 
 def _repository(folder: Path) -> None:

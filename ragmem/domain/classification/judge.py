@@ -271,8 +271,8 @@ def judge(text: str, *, source: str = "", weights: Weights | None = None) -> Ver
 
     Of several parts the least certain discard and the most certain protection count, because one part that
     says something is enough; kind and category are those of all parts together. Greetings and bare orders
-    ("ok", "continue") have no subject: the weights guessed a preference by their length. Takes some milliseconds for
-    each part of 1,500 characters.
+    ("ok", "continue") have no subject: the weights guessed a preference by their length. Takes some
+    milliseconds for each part of 1,500 characters.
     """
     weights = weights or load_weights()
     kind = SOURCES.get(source, "")

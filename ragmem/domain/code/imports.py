@@ -63,10 +63,10 @@ class _JavaScript:
         )
 
     def _file_at(self, path: str) -> Resolution | None:
-        stem = path
-        for ending in _JAVASCRIPT_ENDINGS:
-            stem = stem.removesuffix(ending)
-        tried = (path, stem, posixpath.join(path, "index"))
+        stem = _without_ending(path)
+        entry = str(self.manifests.get(path.strip("."), {}).get("entry", ""))
+        # The root of the repository is ".".
+        tried = (path, stem, _without_ending(_join(path, entry)), posixpath.normpath(f"{path}/index"))
         return next((Resolution(one) for one in tried if one in self.modules), None)
 
     def _alias_targets(self, path: str, module: str) -> Resolution | None:
@@ -94,6 +94,12 @@ class _JavaScript:
         rest = module[len(named) + 1 :]
         tried = (rest, f"src/{rest}") if rest else (entry, *_ENTRIES)
         return next((found for one in tried if one and (found := self._file_at(_join(folder, one)))), None)
+
+
+def _without_ending(path: str) -> str:
+    for ending in _JAVASCRIPT_ENDINGS:
+        path = path.removesuffix(ending)
+    return path
 
 
 def _substitute(module: str, pattern: str, targets: Sequence[str]) -> list[str]:

@@ -277,8 +277,9 @@ class _Linker:
         if on is None:
             return None, self._is_external(path, owner, receiver, declared)
         if on.internal:
-            on = self._default_export(on)
-            found_there = names.member(on.name, name)
+            # The names of a module come before those of its default export.
+            sides = (on, on := self._default_export(on))
+            found_there = next(filter(None, (names.member(one.name, name) for one in sides)), None)
             # Ruby's `new`, and the variants of Rust's enumerations
             makes = name == "new" if self.family == "ruby" else self.family == "rust" and name[:1].isupper()
             is_made = makes and names.is_class(on.name)

@@ -36,6 +36,12 @@ def dotted_name(text: str) -> str:
     return _SEPARATORS.sub(".", text.strip()).strip(".")
 
 
+def loaded_name(module: str) -> str:
+    """Return the name that stands for a module where it is loaded within an expression."""
+    # A dot would divide it into fields.
+    return "'" + module.replace(".", "\u2024") + "'"
+
+
 def without_arguments(name: str) -> str:
     """Return a name without its template arguments; the name of an operator stays as it is."""
     if "<" not in name or "operator" in name or name.startswith("<"):
@@ -85,6 +91,8 @@ def receiver_of(syntax: Syntax, text: str) -> str:
     `=Type` is an object that is created on the spot, `=name()` the result of a call, `?` anything else. A
     file's facts have `#7` for the result of the call in their row 7.
     """
+    if syntax.loads and (loaded := syntax.loads.fullmatch(text.strip())):
+        return f"{loaded_name(loaded[1])}.{dotted_name(loaded[2])}".rstrip(".")
     bare = text.strip().lstrip("(*&").rstrip("!?")
     if made := _MAKING.match(bare):
         return f"={dotted_name(made[1])}"
@@ -100,6 +108,8 @@ def receiver_of(syntax: Syntax, text: str) -> str:
 @lru_cache(maxsize=MOST_KEPT)
 def call_of(syntax: Syntax, callee: str, receiver: str | None, *, whole: bool) -> tuple[str, str]:
     """Return the receiver of a call, "" without one, and its name; `whole`: the callee is the name."""
+    if syntax.loads and syntax.loads.fullmatch(callee):
+        return "", receiver_of(syntax, callee)
     name = callee if whole else dotted_name(bare_type(callee))
     if receiver is None and "." in name:
         receiver, _, name = name.rpartition(".")

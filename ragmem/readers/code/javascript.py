@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
+from ragmem.readers.code.expressions import loaded_name
 from ragmem.readers.code.syntax import Import, Namespace, Syntax, read_query
 
 _COMMON = read_query("ecma")
@@ -15,7 +16,14 @@ _SOURCE = re.compile(r"""(?:\bfrom|\brequire\s*\(|\bimport\s*\(?)\s*["']([^"']+)
 _DEFAULT = re.compile(r"import\s+(?:type\s+)?([\w$]+)\s*(?:,|from|=)")
 _ALL = re.compile(r"\*\s*as\s+([\w$]+)")
 _NAMED = re.compile(r"\{([^}]*)\}")
-_REQUIRED = re.compile(r"\s*([\w$]+)\s*=\s*require")
+_REQUIRED = re.compile(r"\s*([\w$]+)\s*=\s*(?:require|await\s+import)\b")
+_LOADED = r"""(?:require|import)\s*\(\s*["']([^"']+)["']\s*\)"""
+_LOADS = re.compile(rf"\(?\s*(?:await\s+)?{_LOADED}\s*\)?((?:\??\.[\w$]+)*)")
+_MEMBER = re.compile(
+    r"(?:(module\.exports\s*=|\.\.\.)|(?:(?:module\.)?exports\.(?=[\w$]+\s*=)|(?=[\w$]+\s*:))([\w$]+)\s*[:=])\s*"
+    rf"(?:{_LOADED}(?:\s*\.\s*([\w$]+))?|([\w$]+))|([\w$]+)"
+)
+"""A member of `module.exports`, or all of it: what is loaded from a module, or a name of the file."""
 _PART = re.compile(r"""\s*\)\s*\??\.\s*([\w$]+)\s*$""")
 _ITEM = re.compile(r"(?:type\s+)?([\w$]+)(?:\s*(?:as|:)\s*([\w$]+))?")
 _EXPORTED = re.compile(
@@ -28,19 +36,36 @@ _TESTING = re.compile(r"(?:[._-](?:test|spec|e2e|cy)\.[cm]?[jt]sx?$)|(?:^|/)(?:_
 _TEST_FOLDER = re.compile(r"(?:^|/)(?:tests?|spec|e2e)/")
 
 
+def _members(found: re.Match[str]) -> Iterator[Import]:
+    """Yield what CommonJS exports by one member of `module.exports`, or by an assignment to it."""
+    whole, name, module, part, own, short = found.groups()
+    if not module:
+        yield Import("", own or short, name or short or "default", exported=True)
+    elif not whole:
+        yield Import(module, part or "", name, exported=True)
+    else:
+        if not part:
+            yield Import(module, "*", "*", exported=True)
+        if whole != "...":
+            yield Import(module, part or "default", "default", exported=True)
+
+
 def _imports(text: str) -> Iterator[Import]:
-    if default := _EXPORTED.match(text):
+    if member := _MEMBER.fullmatch(text):
+        yield from _members(member)
+    elif default := _EXPORTED.match(text):
         if default[1] not in _NAMELESS:
             yield Import("", default[1], "default", exported=True)
-        return
-    source = _SOURCE.search(text)
-    exported = text.startswith("export")
-    if source is None:
-        if exported:  # export { a as b }: names of the file's own
-            yield from (Import("", name, local, exported=True) for name, local in _items(text))
-        return
-    module = source[1]
-    yield Import(module, "", "")
+    elif source := _SOURCE.search(text):
+        yield from _loaded(text, source)
+    elif text.startswith("export"):  # export { a as b }: names of the file's own
+        yield from (Import("", name, local, exported=True) for name, local in _items(text))
+
+
+def _loaded(text: str, source: re.Match[str]) -> Iterator[Import]:
+    """Yield what a statement takes from the module that `source` matches."""
+    exported, module = text.startswith("export"), source[1]
+    yield Import(module, "", loaded_name(module) if "(" in source[0] else "")
     head = text[: source.start()]
     if exported and "{" not in head:
         named = _ALL.search(head)
@@ -82,6 +107,7 @@ def _syntax(package: str, entry: str, query: str) -> Syntax:
         entry=entry,
         imports=_imports,
         loaders=frozenset({"require()", "import()"}),
+        loads=_LOADS,
     )
 
 

@@ -17,6 +17,7 @@ Names of captures, all found by their position in the file:
 - `import`: an import, whose text the language's own function parses.
 """
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -88,3 +89,5 @@ class Syntax:
     """Methods of a class that return an instance of it."""
     loaders: frozenset[str] = frozenset()
     """Calls that return a module, in the form of a type."""
+    loads: re.Pattern[str] | None = None
+    """Such a call with the name of the module, and the members of it that follow."""

@@ -37,7 +37,7 @@ from ragmem.storage.sql.fair_lock import turn
 LOCK_NAME = "code.lock"
 """The lock of code ingestion: a second process waits, and then finds nothing left to do."""
 
-RULES = f"{__version__}/7"
+RULES = f"{__version__}/8"
 """The version of the parsers; another release may find more in the same file."""
 
 _TRIES = 5

@@ -300,3 +300,68 @@ def test_functions_that_are_assigned_to_an_object_are_its_methods():
         ("src/boat.boat.moor", "src/boat.pack"),
         ("src/boat.Crew.work", "src/boat.Crew.rest"),
     }
+
+
+COMMONJS = {
+    "index.js": "module.exports = require('./lib/tide')\n",
+    "lib/tide.js": """
+        function rise(x) { return x }
+        module.exports = {
+          rise, up: rise, fall() { return 2 }, ebb: (x) => x, moon: require('./moon'), ...require('./wind')
+        }
+        """,
+    "lib/moon.js": """
+        module.exports = function (x) { return x }
+        module.exports.phase = require('./wind').blow
+        """,
+    "lib/wind.js": "exports.blow = (x) => x\n",
+    "bin/main.js": """
+        const tide = require('../')
+        function a() { tide.rise(1) }
+        function b() { tide.up(1) }
+        function c() { tide.fall() }
+        function d() { tide.ebb(1) }
+        function e() { tide.moon(1) }
+        function f() { tide.moon.phase(1) }
+        function g() { tide.blow(1) }
+        function h() { require('../lib/wind').blow(1) }
+        function i() { require('../lib/moon')(1) }
+        function j() { require('../lib/tide').moon.phase(1) }
+        function k() { require('../lib/wind').other(1) }
+        """,
+}
+
+
+def test_what_commonjs_exports_and_exports_again_is_called_in_whatever_way():
+    calls = CodeProject(COMMONJS).references("calls", path="bin/main.js")
+    assert calls == {
+        ("bin/main.a", "lib/tide.rise"),
+        ("bin/main.b", "lib/tide.rise"),
+        ("bin/main.c", "lib/tide.fall"),
+        ("bin/main.d", "lib/tide.ebb"),
+        ("bin/main.e", "lib/moon"),
+        ("bin/main.f", "lib/wind.blow"),
+        ("bin/main.g", "lib/wind.blow"),
+        ("bin/main.h", "lib/wind.blow"),
+        ("bin/main.i", "lib/moon"),
+        ("bin/main.j", "lib/wind.blow"),
+    }
+
+
+def test_a_module_with_a_default_export_keeps_its_other_ones():
+    project = CodeProject(
+        {
+            "sea.mjs": "export default function sea() {}\nexport const wave = (x) => x\n",
+            "star.mjs": "export * from './sea.mjs'\nexport * as sea from './sea.mjs'\n",
+            "use.mjs": """
+                import * as sea from './sea.mjs'
+                import * as star from './star.mjs'
+                function a() { sea.wave(1) }
+                function b() { star.wave(1) }
+                function c() { star.sea.wave(1) }
+                async function d() { const loaded = await import('./sea.mjs'); loaded.wave(1) }
+                async function e() { (await import('./sea.mjs')).wave(1) }
+                """,
+        }
+    )
+    assert project.references("calls") == {(f"use.{name}", "sea.wave") for name in "abcde"}

@@ -34,6 +34,8 @@
 (call_expression function: (identifier) @callee) @call
 (call_expression function: (member_expression object: (_) @receiver
   property: [(property_identifier) (private_property_identifier)] @callee)) @call
+(call_expression function: (call_expression function: (identifier) @_require arguments: (arguments . (string)))
+  @callee (#eq? @_require "require")) @call
 (new_expression constructor: [(identifier) (member_expression)] @callee) @call
 (arguments (identifier) @callee @passed)
 (arguments (member_expression object: (this) @receiver property: (property_identifier) @callee) @passed)
@@ -43,15 +45,36 @@
 (assignment_expression left: (member_expression object: (this) property: (property_identifier) @field)
   right: (new_expression) @value)
 
+(program (expression_statement (assignment_expression left: (member_expression) @_exports
+  right: (object [
+    (pair key: (property_identifier) @name value: [(arrow_function) (function_expression)])
+    (method_definition name: (property_identifier) @name)] @function))
+  (#eq? @_exports "module.exports")))
+
 (import_statement) @import
 (export_statement source: (string)) @import
 (export_statement (export_clause) !source) @import
 (export_statement "default") @import
 (assignment_expression left: (member_expression) @_exports right: [(identifier) (class) (function_expression)]
   (#eq? @_exports "module.exports")) @import
+(assignment_expression left: (member_expression) @_exports
+  right: (object [
+    (shorthand_property_identifier)
+    (spread_element (call_expression))
+    (pair key: (property_identifier) value: [(identifier) (call_expression) (member_expression)])] @import)
+  (#eq? @_exports "module.exports"))
+(assignment_expression left: (member_expression) @_exports
+  right: [(call_expression function: (identifier) @_require)
+          (member_expression object: (call_expression function: (identifier) @_require))]
+  (#match? @_exports "^(module\\.)?exports\\b")
+  (#eq? @_require "require")) @import
+(assignment_expression left: (member_expression) @_exports right: (identifier)
+  (#match? @_exports "^(module\\.exports|exports)\\.[^.]+$")) @import
 (variable_declarator name: [(identifier) (object_pattern)]
   value: (call_expression function: (identifier) @_require arguments: (arguments . (string)))
   (#eq? @_require "require")) @import
+(variable_declarator name: [(identifier) (object_pattern)]
+  value: (await_expression (call_expression function: (import) arguments: (arguments . (string))))) @import
 (variable_declarator name: [(identifier) (object_pattern)]
   value: (member_expression
     object: (call_expression function: (identifier) @_require arguments: (arguments . (string))))

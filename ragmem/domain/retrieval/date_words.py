@@ -152,9 +152,9 @@ def date_pattern() -> re.Pattern[str]:
 
 
 HINT = lazy(
-    r"(?:19|20)\d\d|\d\d?(?:st|nd|rd|th)?\s|q[1-4]\b|\b(?:ago|back|last|past|previous|this|current|today|tonight)\b"
+    r"(?:19|20)\d\d|\bhalf\s|\b(?:[ck]w|wk)\s?\d|q[1-4]\b|\b(?:ago|back|last|past|previous|this|current|today|tonight)\b"
     rf"|yesterday|day\b|week|\b{_MONTH}|\b{_SEASON}\b|quarter"
-    r"|\d:\d\d|\d\s?[ap]\.?m\b|\b(?:midday|midnight|noon|cw|kw|wk)\b|o['\u2019]?clock"
+    r"|\d:\d\d|\d\s{0,2}[ap]\.?m\b|\b(?:midday|midnight|noon)\b|o['\u2019]?clock"
 )
 """Every date matches this; most questions do not."""
 

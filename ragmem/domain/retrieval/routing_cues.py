@@ -7,10 +7,13 @@ pattern <name> means words of `routing_words`, and three dots any text within on
 
 import re
 from enum import StrEnum
-from functools import cache
+from functools import cache, lru_cache
 
-from ragmem.domain.retrieval.routing_words import WORDS
+from ragmem.domain.retrieval.routing_words import WORDS, beginnings
 from ragmem.frozen import dataclass
+
+_WORD = re.compile(r"\w+")
+_NAMED = re.compile("<([a-z]+)>")
 
 
 class Route(StrEnum):
@@ -31,25 +34,46 @@ class Cue:
     route: Route
     weight: float
     patterns: tuple[str, ...]
-    needs: tuple[str, ...] = ()
-    """Every text with the cue contains one of these; a search is cheaper than compiling the patterns."""
+    needs: str = ""
+    """Every text with the cue contains one of these ("a|b&c|d": one of each group).
+
+    A search is cheaper than compiling the patterns. A need that begins with a blank begins a word, and <name>
+    are the beginnings of the words of that name.
+    """
+
+    def may_match(self, text: str) -> bool:
+        """Return whether a text contains what the cue needs."""
+        said = _spread(text)
+        return all(any(map(said.__contains__, group)) for group in _groups(self.needs))
 
     def matches(self, text: str) -> bool:
         """Return whether a text has the cue: each of its patterns."""
-        return (not self.needs or any(map(text.__contains__, self.needs))) and all(
-            _compile(pattern).search(text) for pattern in self.patterns
-        )
+        return self.may_match(text) and all(compiled(pattern).search(text) for pattern in self.patterns)
+
+
+@lru_cache(maxsize=4)
+def _spread(text: str) -> str:
+    """Return a text, and its words with a blank on each side."""
+    return f"{text}\n {' '.join(_WORD.findall(text))} "
 
 
 @cache
-def _compile(pattern: str) -> re.Pattern[str]:
+def _groups(needs: str) -> list[list[str]]:
+    for name in dict.fromkeys(_NAMED.findall(needs)):
+        needs = needs.replace(f"<{name}>", "|".join(beginnings(name)))
+    return [group.split("|") for group in needs.split("&") if group]
+
+
+@cache
+def compiled(pattern: str) -> re.Pattern[str]:
+    """Return a pattern of a cue with the words that it names."""
     for word, meant in WORDS.items():
         pattern = pattern.replace(f"<{word}>", meant)
     return re.compile(pattern.replace("...", r"[^?\n]{0,80}?"))
 
 
 def _cue(name: str, route: Route, weight: float, *alternatives: str, needs: str = "") -> Cue:
-    return Cue(name, route, weight, ("|".join(alternatives),), tuple(needs.split("|")) if needs else ())
+    return Cue(name, route, weight, ("|".join(alternatives),), needs)
 
 
 _KNOWLEDGE = (
@@ -92,7 +116,8 @@ _KNOWLEDGE = (
 _EPISODE = (
     _cue("what one of us did", Route.EPISODE, 3,
          r"\b(?:did|had|have|has|was|were) <we>\b",
-         r"\b<we> (?:already |first |then |last |just |finally )?<past>\b"),
+         r"\b<we> (?:already |first |then |last |just |finally )?<past>\b",
+         needs=" we | i | you | he | she | they | anyone | anybody | someone | somebody | team | user "),
     _cue("when it happened", Route.EPISODE, 4,
          r"\b(?:when|what (?:day|date|time|week)|since when|how long ago) (?:did|was|were|had|has|have)\b",
          r"\b(?:which|what) (?:day|date|week|session|commit|sprint|release|version)"
@@ -113,7 +138,7 @@ _EPISODE = (
          r"|afternoon) of|back (?:in|when|then)|(?:in|during|from) <month>|\d{1,2}(?:st|nd|rd|th)?(?: of)?"
          r" <month>|20\d\d-\d\d|the day|sessions? (?:from|of|on|with))\b",
          needs="yesterday|last |previous|earlier|prior|recent|past |morning|day|week|night|evening|afternoon"
-               "|back |ago|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|20|session"),
+               "|back | ago | jan| feb| mar| apr| may| jun| jul| aug| sep| oct| nov| dec|20|session"),
     _cue("how it went", Route.EPISODE, 3,
          r"\b(?:outcome|upshot|result of (?:the|our) (?:meeting|discussion|experiment|attempt|review)s?"
          r"|how ...\b(?:went|ended?|turned out|unfolded|play(?:ed)? out|worked out)"
@@ -122,7 +147,8 @@ _EPISODE = (
          r"|remember (?:the|when|how)|walk me through|summar(?:ise|ize|y)|recap|recount|story|timeline"
          r"|chronolog\w*|in order|what happened|first seen|history of|attempt(?:s|ed)?|tried|try"
          r"|talk(?:ed)? about|discuss(?:ed)?|came up|conversation|conclusions?)\b",
-         needs="outcome|upshot|result|how|off|end|did|remember|walk|summar|recap|recount|story|timeline"
+         needs="outcome|upshot|result| went | end| turned| unfold| play| worked| did | off |remember"
+               "|walk|summar|recap|recount|story|timeline"
                "|chrono|order|happened|seen|history|attempt|tri|try|talk|discuss|came|conversation"
                "|conclusion"),
     _cue("asked in the past tense", Route.EPISODE, 2.5,
@@ -139,14 +165,14 @@ _CODE = (
     _cue("what relates to it", Route.CODE, 2.5,
          r"\b(?:who|what|which|anything|anyone|something|nothing|that|<unit>|SYMBOL)(?: [\w-]+){0,3}"
          r" <relates>(?: (?:on|from|to))? (?!(?:me|us|we|i|you|in order)\b)",
-         needs="who|what|which|any|thing|that|SYMBOL|function|method|class|module|file|package|type|struct|face"
-               "|trait|test|call|code|component|enum|constant|handler|symbol|variable|field|import|path|entry"
-               "|command|place|crate|librar|spec|suite|hook"),
+         needs=" who | what | which | anything | anyone | something | nothing | that |SYMBOL|<unit>"
+               "&<relates>"),
     _cue("which parts, with a symbol", Route.CODE, 2,
-         r"\b(?:which|list|all|every)(?: \w+)? <unit>\b...SYMBOL", needs="SYMBOL"),
+         r"\b(?:which|list|all|every)(?: \w+)? <unit>\b...SYMBOL",
+         needs="SYMBOL& which | list | all | every &<unit>"),
     _cue("a relation to a symbol", Route.CODE, 2.5,
          r"\b<relates>(?: (?:on|from|to|by|the|of|all|an?))* SYMBOL|SYMBOL(?: \S+)? <relates>\b",
-         needs="SYMBOL"),
+         needs="SYMBOL&<relates>"),
     _cue("where it is defined", Route.CODE, 4,
          r"\bwhere(?:'s| is| are| do| does)\b...\b(?:defined?|declared?|implemented|used|called|instantiated"
          r"|registered|imported|referenced|created|handled|set|live)\b", needs="where"),
@@ -158,7 +184,8 @@ _CODE = (
     _cue("which parts run", Route.CODE, 3,
          r"\b(?:which|what|all|every) (?:\w+ )?(?:functions?|methods?|hooks?|handlers?|callbacks?|code"
          r"|lines?)"
-         r" (?:\w+ )?(?:runs?|fires?|executes?|pulls?|derives?)\b", needs="which|what|all|every"),
+         r" (?:\w+ )?(?:runs?|fires?|executes?|pulls?|derives?)\b",
+         needs=" which | what | all | every & run| fire| execute| pull| derive"),
     _cue("the parts of a symbol", Route.CODE, 3,
          r"\b(?:fields?|methods?|members?|parameters?|arguments?|attributes?|properties|columns?|variants?)"
          r" (?:does|do|has|have|of|are (?:in|on)|exist on) (?:the )?SYMBOL",
@@ -197,15 +224,16 @@ _CODE = (
          r"|chain)s?|circular (?:imports?|dependenc(?:y|ies))|dependency (?:graph|tree)|reachable from"
          r"|blast radius|dead code|unused|overrid(?:es?|den)|(?:definition|signature|parameters|methods"
          r"|members|fields) of)\b",
-         needs="call|class|inherit|implement|usage|reference|dependen|import|reachable|blast|dead|unused"
-               "|overrid|of"),
+         needs="caller|callee|call |class|inherit|implement|usage|references|dependen|import"
+               "|reachable|blast|dead"
+               "|unused|overrid|ion of|ure of|ers of|ods of|lds of"),
     _cue("what a change breaks", Route.CODE, 4,
          r"\b(?:what (?:all )?(?:else )?(?:breaks|would break|will break|is affected|has to (?:change|move)"
          r"|needs to change)|what ...\b(?:have|needs?)(?:s)? to (?:touch|change|move|adapt|update|adjust)"
          r"|affected (?:by|if)|if i (?:rename|change|remove|delete|move|drop|touch)"
          r"|(?:delete|remove|rename|drop|change)\b...\bwithout breaking"
          r"|impact of (?:changing|renaming|removing|deleting)|ripple)\b",
-         needs="what|affected|if i|without|impact|ripple"),
+         needs="break|affected|has to|have|need|if i|impact|ripple"),
     _cue("anywhere in the code", Route.CODE, 2.5,
          r"\b(?:handled|used|called|referenced|imported|mentioned|tested|covered|instantiated|overridden"
          r"|set|read)"
@@ -216,7 +244,8 @@ _CODE = (
 
 _RECON = (
     _cue("a flaw", Route.RECON, 3.5, r"\b<flaw>\b",
-         needs="vulnerab|cve|exploit|inject|xss|ssrf|csrf|rce|idor|traversal|pollution|deseriali|backdoor|leak"
+         needs="vulnerab|cve|exploit|inject|xss|ssrf|csrf|rce|idor|traversal|pollution|deseriali"
+               "|backdoor|leak"
                "|misconfig|security|privilege|attack|takeover|weak|insecure|unpatched|unauth|redirect|advisor"),
     _cue("a scanner", Route.RECON, 3.5, r"\b<tool>\b",
          needs="semgrep|bandit|trivy|nuclei|nmap|snyk|gitleaks|trufflehog|nikto|zap|burp|grype|codeql|gosec"
@@ -229,7 +258,8 @@ _RECON = (
     _cue("what a scan said", Route.RECON, 6,
          r"\bdid (?:\S+ ){0,3}(?:scan(?:ner)?|audit|pen-?test|assessment|fuzz\w+|<tool>)\b...\b(?:say"
          r"|report|find"
-         r"|show|tell|uncover|come up|turn up|flag|catch|detect|reveal)\b", needs="did "),
+         r"|show|tell|uncover|come up|turn up|flag|catch|detect|reveal)\b",
+         needs="did & scan| audit| pen| assessment| fuzz|<tool>"),
     _cue("findings", Route.RECON, 4,
          r"\b(?:(?:(?:high|critical|medium|low) )?findings?|(?:critical|high) (?:issues?|alerts?)|criticals"
          r"|flag(?:ged)?|turn(?:ed)? up)\b", needs="finding|issue|alert|criticals|flag|turn"),
@@ -293,8 +323,9 @@ _OPERATIONAL = (
     _cue("a yes or no of now", Route.OPERATIONAL, 2,
          r"^(?:is|are|has|have|isn't|aren't|hasn't) (?!it\b|there (?:a|any)\b|we\b|i\b|you\b)",
          needs="is|are|has|have"),
-    Cue("is it in a state", Route.OPERATIONAL, 4, (_NOW_IS, _THING, _IN_STATE), ("is", "are", "has", "have")),
-    Cue("a state", Route.OPERATIONAL, 2, (_THING, _IN_STATE)),
+    Cue("is it in a state", Route.OPERATIONAL, 4, (_NOW_IS, _THING, _IN_STATE),
+        "is|are|has|have&<actor>|<work>&<state>"),
+    Cue("a state", Route.OPERATIONAL, 2, (_THING, _IN_STATE), "<actor>|<work>&<state>"),
     _cue("a look at work", Route.OPERATIONAL, 2.5,
          r"^(?:<actor>|<work>) (?:list|overview)$",
          r"^(?:please )?(?:show|list|display|check|print|view|get)(?: me| us)?(?: the| all| my| our)*(?:"
@@ -321,7 +352,7 @@ _OPERATIONAL = (
          r"\bhow do (?:things|we) (?:look|stand)\b",
          r"\b(?:what|how) (?:do|does) (?:the|my|our) (?:\w+ )?(?:<actor>|<work>) look\b",
          r"\b(?:percent(?:age)?|eta|progress|any (?:news|word) (?:on|of|from|for|with))\b",
-         needs="how|what|percent|eta|progress|any"),
+         needs="how far|how's|how is|how are| stand | look |percent| eta |progress|any "),
     _cue("how many are left", Route.OPERATIONAL, 3,
          r"\bhow (?:many|much)(?: \S+){0,6} (?:left|remaining|queued|pending|running|waiting|in progress"
          r"|active|up"
@@ -331,7 +362,8 @@ _OPERATIONAL = (
          r"|what)\b)...\b(?:finish(?:ed)?"
          r"|checked? in|completed?|started up|come (?:back|up(?! with))|come through|pass(?:ed)?|go through"
          r"|done|land|report(?:ed)? (?:back|in)|respond(?:ed)?|died?|crash(?:ed)?|already|started)\b",
-         needs="ha|did|is|are|when"),
+         needs="ha|did|is|are|when& finish| check| complete| started | come | pass| go | done | land | report"
+               "| respond| die| crash| already "),
     _cue("still going", Route.OPERATIONAL, 2.5,
          r"\bstill (?:<state>|working|there|on|being|in|syncing|compiling|building|processing|to)\b",
          needs="still"),

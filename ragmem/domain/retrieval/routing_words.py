@@ -1,7 +1,11 @@
 """The words that several cues of the router share: things with a state, people, program parts, flaws."""
 
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
+
+_LITERAL = re.compile(r"[a-z]+(?![?a-z])|[a-z]+(?=[a-z]\?)")
+"""The characters that a word of a pattern has in any case."""
 
 _WORDS = {
     "actor": """
@@ -58,3 +62,13 @@ WORDS: Mapping[str, str] = MappingProxyType(
     | {"month": "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"}
 )
 """Patterns by the name under which a cue uses them."""
+
+
+def beginnings(name: str) -> list[str]:
+    """Return with what the words of a name begin, after a blank; without one where something may precede."""
+    found = []
+    for word in _WORDS[name].split():
+        bare = word.removeprefix("(?:sub-?)?")
+        literal = _LITERAL.match(bare)
+        found.append((" " if bare == word else "") + (literal[0] if literal else ""))
+    return found

@@ -1,12 +1,17 @@
 """How dates in Spanish, Portuguese, Italian, Dutch, Russian, Chinese and Japanese are read."""
 
+import re
 import unicodedata
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
+from ragmem.domain.retrieval import date_words
 from ragmem.domain.retrieval.question import parse
 
+DATE_LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789 -/.:,'"
 NOW = datetime(2026, 3, 18, 15, 30, tzinfo=UTC)
 """A Wednesday."""
 
@@ -265,3 +270,15 @@ def test_a_question_with_a_subject_does_not_name_only_times(text):
 )
 def test_a_false_friend_or_a_date_to_come_is_no_date(text):
     assert spans(text) == []
+
+
+@pytest.mark.parametrize("form", date_words.FORMS)
+@given(data=st.data())
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+def test_every_date_has_the_hint_without_which_no_date_is_looked_for(form, data):
+    written = data.draw(st.from_regex(re.compile(date_words.FORMS[form]), alphabet=DATE_LETTERS))
+    assert date_words.HINT.search(written) or not date_words.date_pattern().search(written)
+
+
+def test_half_a_year_is_a_date():
+    assert parse("what broke in the first half of the year", now=NOW).times

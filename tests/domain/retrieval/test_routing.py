@@ -6,12 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ragmem.domain.retrieval.routing import is_pasted_error, mask_names, route, symbols
-from ragmem.domain.retrieval.routing_cues import CUES, Route
+from ragmem.domain.retrieval.routing_cues import CUES, Cue, Route, compiled
 
+LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789 '-_.,?SYMBOLHT"
 QUESTIONS = Path(__file__).parents[2] / "data" / "routing.jsonl"
 
 
@@ -81,7 +82,7 @@ def test_reasons_are_sorted_by_weight_and_carry_the_margin() -> None:
 def test_the_words_that_a_cue_needs_never_hide_it() -> None:
     texts = [mask_names(row["query"]) for row in _questions()]
     for cue in CUES:
-        unguarded = replace(cue, needs=())
+        unguarded = replace(cue, needs="")
         assert [text for text in texts if cue.matches(text)] == [
             text for text in texts if unguarded.matches(text)
         ]
@@ -111,3 +112,12 @@ def test_the_longest_question_is_routed_in_no_time(text: str) -> None:
     started = time.thread_time()
     route(text)
     assert time.thread_time() - started < 0.1
+
+
+@pytest.mark.parametrize("cue", CUES, ids=lambda cue: cue.name)
+@given(data=st.data())
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+def test_what_matches_a_cue_has_what_the_cue_needs(cue: Cue, data: st.DataObject) -> None:
+    made = [data.draw(st.from_regex(compiled(pattern), alphabet=LETTERS)) for pattern in cue.patterns]
+    text = " ".join(made)
+    assert cue.may_match(text) or not all(compiled(pattern).search(text) for pattern in cue.patterns)

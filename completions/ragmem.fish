@@ -120,7 +120,7 @@ complete -c ragmem -n '__ragmem_at completions --' -s h -l help -d 'Show the hel
 complete -c ragmem -n '__ragmem_at completions show' -s h -l help -d 'Show the help and exit.'
 complete -c ragmem -n '__ragmem_at completions show' -a 'bash zsh fish'
 complete -c ragmem -n '__ragmem_at completions install' -l edit-rc -d 'Also add the lines to the shell\'s start-up file.'
-complete -c ragmem -n '__ragmem_at completions install' -l remove -d 'Remove it.'
+complete -c ragmem -n '__ragmem_at completions install' -l remove -d 'Remove it, with the lines that --edit-rc added.'
 complete -c ragmem -n '__ragmem_at completions install' -l dry-run -d 'Show what would be done; change nothing.'
 complete -c ragmem -n '__ragmem_at completions install' -l json -d 'Print one JSON document.'
 complete -c ragmem -n '__ragmem_at completions install' -s h -l help -d 'Show the help and exit.'

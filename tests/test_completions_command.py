@@ -85,7 +85,7 @@ def test_removing_leaves_what_was_there_before(shell, home, ragmem):
     start_up.write_text("echo mine")
     start_up.chmod(0o640)
     ragmem("completions", "install", shell, "--edit-rc")
-    removed = ragmem("completions", "install", shell, "--remove", "--edit-rc")
+    removed = ragmem("completions", "install", shell, "--remove")
 
     assert removed.stdout.splitlines()[0] == f"{home / FILES[shell]}: removed"
     assert start_up.read_text().rstrip("\n") == "echo mine"
@@ -99,7 +99,7 @@ def test_a_block_without_its_end_takes_nothing_else_along(home, ragmem):
     start_up = home / ".zshrc"
     damaged = start_up.read_text().replace(f"{END}\n", "") + "alias mine=1\n"
     start_up.write_text(damaged)
-    told = ragmem("completions", "install", "zsh", "--remove", "--edit-rc")
+    told = ragmem("completions", "install", "zsh", "--remove")
 
     assert start_up.read_text() == damaged
     assert (told.returncode, told.stdout) == (2, "")
@@ -112,7 +112,7 @@ def test_a_start_up_file_keeps_its_ends_of_lines(home, ragmem):
     ragmem("completions", "install", "zsh", "--edit-rc")
     assert (home / ".zshrc").read_bytes().startswith(before)
 
-    ragmem("completions", "install", "zsh", "--remove", "--edit-rc")
+    ragmem("completions", "install", "zsh", "--remove")
     assert (home / ".zshrc").read_bytes() == before
 
 
@@ -125,9 +125,14 @@ def test_lines_that_are_needed_are_shown_and_written_only_when_asked(home, ragme
     ragmem("completions", "install", "zsh", "--edit-rc")
     assert (home / ".zshrc").read_text().count(BEGIN) == 1
     assert "add these lines to" not in ragmem("completions", "install", "zsh").stderr
-    left = ragmem("completions", "install", "zsh", "--remove").stderr
-    assert "--remove --edit-rc" in left
-    assert BEGIN in (home / ".zshrc").read_text()
+
+
+def test_a_line_that_a_person_wrote_is_left_and_told(home, ragmem):
+    ragmem("completions", "install", "bash")
+    (home / ".bashrc").write_text(f". '{home / FILES['bash']}'\n")
+    removed = ragmem("completions", "install", "bash", "--remove")
+    assert "still loads it, in a line that ragmem did not write" in removed.stderr
+    assert (home / ".bashrc").read_text().startswith(". ")
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,9 @@ def install(
     edit_rc: Annotated[
         bool, typer.Option("--edit-rc", help="Also add the lines to the shell's start-up file.")
     ] = False,
-    remove: Annotated[bool, typer.Option("--remove", help="Remove it.")] = False,
+    remove: Annotated[
+        bool, typer.Option("--remove", help="Remove it, with the lines that --edit-rc added.")
+    ] = False,
     dry_run: DryRunOption = False,
     as_json: JsonOption = False,
 ) -> int:
@@ -80,8 +82,12 @@ def install(
     """
     from ragmem.services.wiring.shell_completion import apply, plan_installation, plan_removal
 
-    plan_for = plan_removal if remove else plan_installation
-    plan = plan_for(chosen_shell(shell), os.environ, home=Path.home(), edit=edit_rc)
+    chosen, home = chosen_shell(shell), Path.home()
+    plan = (
+        plan_removal(chosen, os.environ, home=home)
+        if remove
+        else plan_installation(chosen, os.environ, home=home, edit=edit_rc)
+    )
     if not dry_run:
         apply(plan)
     if as_json:
@@ -169,7 +175,7 @@ def _say(plan: "Installation", *, dry_run: bool) -> None:
             for line in plan.lines:
                 tell(f"  {line}")
         case "left":
-            tell(f"note: {plan.start_up} still has the lines of ragmem; --remove --edit-rc removes them")
+            tell(f"note: {plan.start_up} still loads it, in a line that ragmem did not write")
     if plan.change in {"written", "unchanged"} and not dry_run and plan.start_up_change != "needed":
         if plan.shell == "bash" and not plan.lines:
             tell("completion works in every new bash that loads bash-completion")

@@ -45,7 +45,7 @@ class Installation:
 
     `start_up` is the file in which `lines` must stand for the shell to find `file`; without lines it finds it
     by itself. `start_up_change` is empty where there are none, "needed" where a person has to add them,
-    "left" where a person has to take them out.
+    "left" where a person wrote them.
     """
 
     shell: ShellName
@@ -128,21 +128,20 @@ def plan_installation(
     return Installation(shell, file, change, start_up, lines, there, text)
 
 
-def plan_removal(
-    shell: ShellName, environ: Mapping[str, str], *, home: Path, edit: bool = False
-) -> Installation:
-    """Plan the removal for a shell; `edit` removes our lines from the start-up file.
+def plan_removal(shell: ShellName, environ: Mapping[str, str], *, home: Path) -> Installation:
+    """Plan the removal for a shell, with the lines of ours in its start-up file.
 
-    Raises UsageError for a file that was not written by ragmem, and where the end of our lines is missing.
+    Without the script they would be an error at each start. Raises UsageError for a file that was not written
+    by ragmem, and where the end of our lines is missing.
     """
     file = place_of(shell, environ, home=home)
     change: Change = "absent" if _read_script(file) is None else "removed"
     start_up, lines = _start_up(shell, file, environ, home=home, root=Path("/"))
-    marked = BEGIN in _read(start_up)
-    left: StartUpChange = "" if not marked else "removed" if edit else "left"
-    if left == "removed":
+    if BEGIN in _read(start_up):
         _without_block(start_up)
-    return Installation(shell, file, change, start_up, lines if marked else (), left)
+        return Installation(shell, file, change, start_up, lines, "removed")
+    left: StartUpChange = "left" if shell == "bash" and _is_named(file, start_up, home=home) else ""
+    return Installation(shell, file, change, start_up, lines if left else (), left)
 
 
 def apply(plan: Installation) -> None:

@@ -286,13 +286,15 @@ def compare(
     judged: Sequence[ClassifiedMemory],
     *,
     leave_archived: bool = False,
+    leave_pending: bool = False,
     moved: Collection[str] = (),
 ) -> tuple[list[Change], dict[str, datetime]]:
     """Return the change of each classified draft compared with the catalog.
 
     With `leave_archived`, an unknown draft whose text is in the archive counts as archived: memories that the
-    lifecycle or a person removed do not come back while their files exist. Those that `moved` to another
-    project count as changed. Also returns id -> event time of memories of which only the date has changed.
+    lifecycle or a person removed do not come back while their files exist. Those that are pending, without
+    `leave_pending`, and those that `moved` to another project count as changed. Also returns id -> event time
+    of memories of which only the date has changed.
     """
     known = catalog.memories.states(item.memory.id for item in judged)
     changes: list[Change] = []
@@ -306,7 +308,7 @@ def compare(
         elif (
             before.content_hash != item.memory.content_hash
             or before.fingerprint != fingerprint(item.memory)
-            or before.state is State.PENDING
+            or (before.state is State.PENDING and not leave_pending)
             or item.memory.id in moved
         ):
             changes.append("changed")

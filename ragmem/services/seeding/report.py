@@ -150,6 +150,15 @@ class SeedReport:
         self._rejected.add(memory.id)
         self.problems.append(Problem(refusal.source, refusal.uri, refusal.message))
 
+    def recount(self, item: ClassifiedMemory, change: Change) -> None:
+        """Report that a new memory is not new, because another process stored it in the meantime."""
+        tally = next(one for one in self.tallies if one.source == item.memory.source)
+        tally.add("new", count=-1)
+        tally.add(change)
+        if change == "unchanged":
+            self.characters -= len(item.memory.text)
+            self.chunks -= len(item.chunks)
+
     def count(self, tally: Tally, item: ClassifiedMemory, change: Change) -> None:
         """Count a classified draft, and the size of what is stored of it."""
         memory = item.memory

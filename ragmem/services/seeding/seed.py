@@ -158,6 +158,7 @@ def seed(
         dry_run=dry_run,
         progress=progress,
         refuse=report.refuse,
+        recount=report.recount,
         approval=settings.approval.enabled,
     )
     with documents or DocumentReader(settings) as opened:
@@ -173,6 +174,7 @@ def seed(
             commits=CommitDates(),
             exists=exists,
             fresh=explain,
+            rebuild=rebuild,
             now=now,
         )
         for spec, discovery in found:
@@ -315,6 +317,7 @@ class _FileSeeder:
     commits: CommitDates
     exists: bool
     fresh: bool
+    rebuild: bool
     now: datetime
 
     def seed(self, spec: SourceSpec, discovery: Discovery, tally: Tally) -> None:
@@ -360,7 +363,13 @@ class _FileSeeder:
                 continue
             changes: list[Change] = ["new"] * len(judged)
             if self.exists:
-                changes, redated = compare(catalog, judged, leave_archived=True, moved=moving.moved)
+                changes, redated = compare(
+                    catalog,
+                    judged,
+                    leave_archived=True,
+                    leave_pending=not self.rebuild,
+                    moved=moving.moved,
+                )
                 writer.batch.redated |= redated
             counts = _count(judged, changes, tally, report)
             for item, change in zip(judged, changes, strict=True):

@@ -9,7 +9,7 @@ from ragmem.domain.model.lifecycle import proposes
 from ragmem.ports import Store
 from ragmem.services.ingestion.classify import ClassifiedMemory
 from ragmem.services.ingestion.index import BATCH_CHARACTERS, forget
-from ragmem.services.ingestion.ingest import Change, store_without_vectors
+from ragmem.services.ingestion.ingest import Change, compare, store_without_vectors
 from ragmem.services.processes.progress import Progress
 from ragmem.services.processes.refusals import Refusal, isolate_failures
 from ragmem.storage.home.catalog import Catalog
@@ -51,10 +51,12 @@ class Writer:
         dry_run: bool,
         progress: Progress,
         refuse: Callable[[Memory, Change, Refusal], None],
+        recount: Callable[[ClassifiedMemory, Change], None],
         approval: bool = False,
     ) -> None:
         self.down = ""
         self.refuse = refuse
+        self.recount = recount
         self.approval = approval
         """Whether what sessions tell of decisions or rules waits for an approval."""
         self.unfinished: set[tuple[str, str]] = set()
@@ -119,12 +121,13 @@ class Writer:
 
             def store() -> None:
                 with self.catalog.database.write():
+                    fresh = self._drop_known(some, batch)
                     if self.approval:
-                        told = (memory for memory in memories if memory.source in EPISODES)
+                        told = (item.memory for item in fresh if item.memory.source in EPISODES)
                         self.catalog.approvals.propose(filter(proposes, told))
                     # What is not indexed names nothing any more.
                     self.catalog.names.forget(cold)
-                    self.catalog.memories.accept([(item.memory, item.chunks) for item in some])
+                    self.catalog.memories.accept([(item.memory, item.chunks) for item in fresh])
                     if len(some) == len(batch.judged):
                         finish()
 
@@ -136,6 +139,17 @@ class Writer:
             self.unfinished.add((item.memory.source, path))
             self.refuse(item.memory, change, Refusal(item.memory.source, path, reason))
         return not rejected
+
+    def _drop_known(self, some: Sequence[ClassifiedMemory], batch: Batch) -> list[ClassifiedMemory]:
+        """Return memories without new ones that another process has stored since they were compared."""
+        new = [item for item in some if batch.places[item.memory.id][1] == "new"]
+        changes, _ = compare(self.catalog, new, leave_pending=True)
+        met = {item.memory.id: change for item, change in zip(new, changes, strict=True) if change != "new"}
+        for item in new:
+            if change := met.get(item.memory.id):
+                self.recount(item, change)
+                batch.places[item.memory.id] = batch.places[item.memory.id][0], change
+        return [item for item in some if met.get(item.memory.id) != "unchanged"]
 
     def complete_files(self, files: Sequence[SeenFile]) -> list[SeenFile]:
         """Return the files that are stored completely."""

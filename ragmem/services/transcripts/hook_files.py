@@ -82,7 +82,7 @@ def store_files(
         if reading.error is not None:
             problems.append(str(reading.error))
         judged += _classify(catalog, reading, spec, settings=settings, projects=projects, now=now)
-    changes, redated = compare(catalog, judged, leave_archived=True)
+    changes, redated = compare(catalog, judged, leave_archived=True, leave_pending=True)
     fresh = [
         item
         for item, change in zip(judged, changes, strict=True)

@@ -12,6 +12,7 @@ import pytest
 from ragmem.api.memory import Ragmem
 from ragmem.domain.model import State, Tier
 from ragmem.errors import NotFoundError, StorageError, StoreBusyError
+from ragmem.services.seeding.writer import Writer
 from ragmem.storage.sql.sqlite import SQLiteDatabase
 
 Opener = Callable[..., Ragmem]
@@ -46,6 +47,28 @@ def test_the_classic_rule_stores_nothing_of_what_it_discards(open_memory, tmp_pa
     assert "because the harbour office" in found.summary
     assert "walk along the quay" not in found.indexed_text
     assert memory.query("harbour office closes early").matches[0].memory.title == "Backlog"
+
+
+def test_what_another_seed_stores_meanwhile_is_no_change_of_this_one(open_memory: Opener, monkeypatch):
+    others, flush = [open_memory()], Writer.flush
+
+    def late(writer: Writer) -> None:
+        if others:
+            others.pop().seed()
+        flush(writer)
+
+    monkeypatch.setattr(Writer, "flush", late)
+    report = open_memory().seed()
+    (tally,) = report.tallies
+    assert (tally.found, tally.new, tally.changed, tally.unchanged) == (4, 0, 0, 4)
+    assert (report.characters, report.would_change) == (0, False)
+
+
+def test_what_waits_for_its_vectors_has_not_changed(open_memory: Opener):
+    open_memory().seed(wait=False)
+    report = open_memory().seed(explain=True)
+    assert (report.tallies[0].changed, report.tallies[0].unchanged) == (0, 4)
+    assert not open_memory().catalog.memories.pending_ids()
 
 
 def test_a_second_run_changes_nothing(open_memory: Opener):

@@ -1,12 +1,15 @@
 """Mails as their readers see them: who wrote what and when; quotations and signatures stand back."""
 
 import base64
+import io
 from email.message import EmailMessage
 
 import pytest
+from PIL import Image
 
 from ragmem.readers.documents.formats import mail, module_of
 from ragmem.readers.documents.model import Limits, RefusedError
+from ragmem.readers.documents.recognition import Recognition
 
 HEAD = (
     "From: Ann <ann@tides.example>\r\nTo: bob@tides.example\r\nSubject: Spring tide\r\n"
@@ -159,6 +162,53 @@ def test_an_attached_mail_is_read_too(read):
     text = read(outer.as_bytes()).parts[0].text.strip()
     assert text.startswith("# Outer")
     assert text.endswith("## Attached: Inner\n\nThe gate is stuck.")
+
+
+@pytest.fixture
+def seen(monkeypatch):
+    """Return the sizes of the pictures whose text was looked for; each says "Lock 7 opens at two"."""
+    sizes = []
+
+    def recognize(picture, *, seconds):
+        sizes.append(picture.size)
+        return Recognition(text="Lock 7 opens at two")
+
+    monkeypatch.setattr("ragmem.readers.documents.rapid_ocr.recognize", recognize)
+    monkeypatch.setattr("ragmem.readers.documents.ocr.engine_name", lambda _: "rapidocr")
+    return sizes
+
+
+def _with_image(size):
+    made, packed = EmailMessage(), io.BytesIO()
+    made["From"], made["Subject"] = "ann@tides.example", "Notice"
+    made.set_content("See the notice.")
+    Image.new("RGB", size).save(packed, "PNG")
+    made.add_attachment(packed.getvalue(), maintype="image", subtype="png", filename="notice.png")
+    return made.as_bytes()
+
+
+def test_the_text_in_an_attached_picture_is_read(read, seen):
+    (part,) = read(_with_image((200, 100))).parts
+    assert part.text.endswith(
+        "Image: notice.png\n\n[[picture 1]]\n\nText in the picture:\n\nLock 7 opens at two"
+    )
+    assert [picture.mark for picture in part.pictures] == ["[[picture 1]]"]
+
+
+def test_a_picture_of_each_mail_is_read_once_and_an_icon_never(read, seen):
+    mails = [
+        _with_image((200, 100)),
+        _with_image((200, 100)),
+        _with_image((20, 20)),
+        _with_image((90, 90), "red"),
+    ]
+    document = read(_mailbox(*(one.decode() for one in mails)), "box.mbox")
+    assert seen == [(200, 100), (90, 90)]
+    assert [len(part.pictures) for part in document.parts] == [1, 0, 0, 1]
+
+
+def test_a_damaged_picture_leaves_the_mail_as_it_is(read, seen):
+    assert read(_with_image((200, 100)).replace(b"iVBOR", b"iVBOX")).parts[0].text.endswith("See the notice.")
 
 
 def _mailbox(*mails):

@@ -94,32 +94,32 @@ def _pages(image: Any, count: int, limits: Limits) -> tuple[list[tuple[Picture, 
     for number in range(count):
         image.seek(number)
         _refuse_size(image, limits)
-        upright = _upright(image)
-        text = plain_text(ocr.read(upright))
+        shown = upright(image)
+        text = plain_text(ocr.read(shown))
         mark, is_photograph = f"[[picture {number + 1}]]", image.format in _PHOTOGRAPHS
-        found.append((_make_picture(upright, mark, is_photograph=is_photograph), text))
+        found.append((_make_picture(shown, mark, is_photograph=is_photograph), text))
     return found, ocr.warnings()
 
 
-def _upright(image: Any) -> Any:
+def upright(image: Any) -> Any:
     """Return the image upright, with white in place of transparency."""
     from PIL import Image, ImageOps
 
-    upright = ImageOps.exif_transpose(image)
-    if upright.mode in {"P", "LA", "PA", "RGBA"}:
+    turned = ImageOps.exif_transpose(image)
+    if turned.mode in {"P", "LA", "PA", "RGBA"}:
         # Text on a transparent background is usually black.
-        upright = upright.convert("RGBA")
-        upright = Image.alpha_composite(Image.new("RGBA", upright.size, "white"), upright)
-    return upright if upright.mode in {"RGB", "L"} else upright.convert("RGB")
+        turned = turned.convert("RGBA")
+        turned = Image.alpha_composite(Image.new("RGBA", turned.size, "white"), turned)
+    return turned if turned.mode in {"RGB", "L"} else turned.convert("RGB")
 
 
-def _make_picture(upright: Any, mark: str, *, is_photograph: bool) -> Picture:
+def _make_picture(image: Any, mark: str, *, is_photograph: bool) -> Picture:
     """Return the image as PNG or JPEG, scaled down to the size that models use."""
-    upright.thumbnail((_LARGEST_SIDE, _LARGEST_SIDE))
-    if not is_photograph and len(packed := _pack(upright)) <= _LARGEST_BYTES:
+    image.thumbnail((_LARGEST_SIDE, _LARGEST_SIDE))
+    if not is_photograph and len(packed := _pack(image)) <= _LARGEST_BYTES:
         return Picture(mark, packed, "image/png")
     small = io.BytesIO()
-    upright.save(small, "JPEG", quality=85)
+    image.save(small, "JPEG", quality=85)
     return Picture(mark, small.getvalue(), "image/jpeg")
 
 

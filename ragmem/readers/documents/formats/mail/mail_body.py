@@ -22,10 +22,11 @@ _SHARE = 0.3
 
 @dataclass(slots=True)
 class Body:
-    """The text of a mail in Markdown, the names of its attachments, and the mails attached to it."""
+    """The text of a mail in Markdown, its attachments by name, its images, and the mails attached to it."""
 
     text: str = ""
     attachments: list[str] = field(default_factory=list)
+    images: list[tuple[str, bytes]] = field(default_factory=list)
     mails: list[Message] = field(default_factory=list)
 
 
@@ -54,6 +55,8 @@ def _texts(part: Message, body: Body, limits: Limits) -> Iterator[str]:
     elif name or part.get_content_disposition() == "attachment" or not kind.startswith("text/"):
         if kind not in _SIGNATURES and name and name not in body.attachments:
             body.attachments.append(name)
+        if kind.startswith("image/"):
+            body.images.append((name, _content(part)))
     elif kind in {"text/plain", "text/html"}:
         yield _html(part, limits) if kind == "text/html" else _plain(part)
 

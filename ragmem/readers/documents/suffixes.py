@@ -1,6 +1,9 @@
 """The suffixes of documents, and the module that reads each."""
 
-from pathlib import PurePath
+import re
+from pathlib import Path, PurePath
+
+from ragmem.patterns import lazy
 
 FORMATS: dict[str, str] = {
     suffix: module
@@ -33,6 +36,31 @@ SAVE_AS: dict[str, str] = {
     ".msg": ".eml",
 }
 """The suffixes of documents that are not read, and the format in which their programs can save them."""
+
+
+POSTMARK = lazy(
+    rb"^From (?:- |-\r?$|\S+@|MAILER-DAEMON|.*\d:\d\d.* (?:19|20)\d\d\b).*\n(?=[!-9;-~]{1,80}:|>From )",
+    re.MULTILINE,
+)
+"""The line before each mail of a mailbox: a sender or a date, and a header below. Sentences begin alike."""
+
+_HEADER = lazy(rb"(?:[!-9;-~]{1,80}:.*\n(?:[ \t].*\n)*)*?(?:From|Date|Message-ID|Received):", re.IGNORECASE)
+_MAILDIRS = frozenset({"cur", "new"})
+_SUFFIX = lazy(r"\.\w{1,12}$")
+_HEAD_BYTES = 4_096
+
+
+def is_mail(path: Path) -> bool:
+    """Return whether a file is a mailbox without a suffix, or a mail of a Maildir, by its content."""
+    in_maildir = path.parent.name in _MAILDIRS
+    if is_document(path) or (_SUFFIX.search(path.name) and not in_maildir):
+        return False
+    try:
+        with path.open("rb") as file:
+            head = file.read(_HEAD_BYTES)
+    except OSError:
+        return False
+    return bool(POSTMARK.match(head) or (in_maildir and _HEADER.match(head)))
 
 
 def is_document(path: PurePath) -> bool:

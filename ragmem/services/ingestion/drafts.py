@@ -15,7 +15,7 @@ from ragmem.inbox import check_project_name
 from ragmem.patterns import lazy
 from ragmem.readers.commit_dates import CommitDates
 from ragmem.readers.discover import BROKEN, FOLDER, FOREIGN_NAME, READ_ALREADY, Discovery, SkippedPath
-from ragmem.readers.documents.suffixes import IN_FOLDERS, SAVE_AS, is_document
+from ragmem.readers.documents.suffixes import IN_FOLDERS, SAVE_AS, is_document, is_mail
 from ragmem.readers.failures import failure
 from ragmem.readers.files import show
 from ragmem.readers.scope import ProjectFinder
@@ -235,7 +235,11 @@ def find_in_folder(path: Path, *, settings: Settings, home: Path, most: int | No
 
 def readable_files(discovery: Discovery) -> list[Path]:
     """Return the texts and documents among the discovered files."""
-    return [file for file in discovery.files if file.suffix.lower() in READABLE_SUFFIXES or _is_note(file)]
+    return [
+        file
+        for file in discovery.files
+        if file.suffix.lower() in READABLE_SUFFIXES or is_mail(file) or _is_note(file)
+    ]
 
 
 def _is_note(path: Path) -> bool:
@@ -262,7 +266,7 @@ def source_of_file(path: Path) -> SourceSpec:
     """Return the source settings of a file, which say how it is read."""
     # `scope_of` decides about the project: reading a note must not make a project of its folder.
     spec = SourceSpec(SOURCE, globs=(), base=path, scope="user")
-    if is_document(path):
+    if is_document(path) or is_mail(path):
         return replace(spec, reader="documents", signal="off")
     return replace(spec, reader="reflections") if path.suffix == ".jsonl" else spec
 

@@ -10,6 +10,8 @@ from PIL import Image
 from ragmem.readers.documents.formats import mail, module_of
 from ragmem.readers.documents.model import Limits, RefusedError
 from ragmem.readers.documents.recognition import Recognition
+from ragmem.readers.documents.suffixes import is_mail
+from ragmem.services.ingestion.drafts import source_of_file
 
 HEAD = (
     "From: Ann <ann@tides.example>\r\nTo: bob@tides.example\r\nSubject: Spring tide\r\n"
@@ -196,13 +198,8 @@ def test_the_text_in_an_attached_picture_is_read(read, seen):
 
 
 def test_a_picture_of_each_mail_is_read_once_and_an_icon_never(read, seen):
-    mails = [
-        _with_image((200, 100)),
-        _with_image((200, 100)),
-        _with_image((20, 20)),
-        _with_image((90, 90), "red"),
-    ]
-    document = read(_mailbox(*(one.decode() for one in mails)), "box.mbox")
+    mails = [_with_image(size).decode() for size in ((200, 100), (200, 100), (20, 20), (90, 90))]
+    document = read(_mailbox(*mails), "box.mbox")
     assert seen == [(200, 100), (90, 90)]
     assert [len(part.pictures) for part in document.parts] == [1, 0, 0, 1]
 
@@ -290,3 +287,28 @@ def test_a_text_that_does_not_begin_like_a_mail_is_refused(read, content):
 )
 def test_a_broken_mail_is_read_as_far_as_it_goes(read, content):
     assert read(content.encode("latin-1")).parts[0].text.startswith("#")
+
+
+@pytest.mark.parametrize(
+    ("place", "content", "found"),
+    [
+        ("Mail/Inbox", _mailbox(HEAD + "\r\nThe tide is high."), True),
+        ("Mail/Sent Messages", "From - Tue Mar 12 10:15:00 2024\n" + HEAD.replace("\r", "") + "\nHi.", True),
+        ("Maildir/cur/1710234900.M20P21.host,S=12:2,S", HEAD + "\r\nThe tide is high.", True),
+        ("Maildir/new/1710234900.M20P21.host", HEAD + "\r\nThe tide is high.", True),
+        ("notes/From here", "From here on we moor at the quay.\nIt is deep: by far.\n", False),
+        ("new/README", "Subject of this folder: tides.\n", False),
+        ("src/letter.py", _mailbox(HEAD + "\r\nThe tide is high."), False),
+    ],
+)
+def test_a_mailbox_without_a_suffix_and_a_mail_of_a_maildir_are_known_by_their_content(
+    tmp_path, place, content, found
+):
+    path = tmp_path / place
+    path.parent.mkdir(parents=True)
+    path.write_text(content, newline="")
+    assert is_mail(path) is found
+    if found:
+        assert module_of(str(path)) == "mail"
+        assert mail.read(str(path), Limits()).parts[0].text.startswith("# Spring tide")
+        assert source_of_file(path).reader == "documents"

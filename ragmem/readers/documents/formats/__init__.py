@@ -1,10 +1,10 @@
 """Find the module that reads a document, by its first bytes and its suffix."""
 
 import zipfile
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
 from ragmem.readers.documents.model import RefusedError
-from ragmem.readers.documents.suffixes import FORMATS, SAVE_AS
+from ragmem.readers.documents.suffixes import FORMATS, SAVE_AS, is_mail
 
 __all__ = ["FORMATS", "module_of"]
 
@@ -49,7 +49,7 @@ def module_of(path: str) -> str:
     found = _detect_by_bytes(path, head)
     # A format without a signature is text.
     if found is None and FORMATS.get(suffix) not in _MARKED and _is_text(head):
-        found = FORMATS.get(suffix)
+        found = FORMATS.get(suffix) or ("mail" if is_mail(Path(path)) else None)
     if found is not None:
         return found
     raise _unread(suffix) or RefusedError(f"its content is not that of a {suffix or 'document'} file")

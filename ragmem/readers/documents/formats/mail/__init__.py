@@ -22,12 +22,7 @@ from ragmem.readers.documents.formats.pdf.pdf_scans import plain_text
 from ragmem.readers.documents.formats.pictures import Pictures
 from ragmem.readers.documents.model import ConvertedDocument, Limits, Part, RefusedError
 from ragmem.readers.documents.ocr import Ocr
-
-_POSTMARK = re.compile(
-    rb"^From (?:- |-\r?$|\S+@|MAILER-DAEMON|.*\d:\d\d.* (?:19|20)\d\d\b).*\n(?=[!-9;-~]{1,80}:|>From )",
-    re.MULTILINE,
-)
-"""The line before each mail of a mailbox: a sender or a date, and a header below. Sentences begin alike."""
+from ragmem.readers.documents.suffixes import POSTMARK
 
 _QUOTED_POSTMARK = re.compile(rb"^>(>*From )", re.MULTILINE)
 _HEAD_END = re.compile(rb"\r?\n\r?\n")
@@ -67,7 +62,7 @@ class Images:
 def read(path: str, limits: Limits) -> ConvertedDocument:
     """Return a mail or a mailbox; raises RefusedError for any other file."""
     data = Path(path).read_bytes()
-    if _POSTMARK.match(data):
+    if POSTMARK.match(data):
         return _read_mailbox(data, limits)
     if path.lower().endswith(".emlx"):
         # The first line is the length of the mail; a property list follows it.
@@ -87,7 +82,7 @@ def read(path: str, limits: Limits) -> ConvertedDocument:
 
 def _read_mailbox(data: bytes, limits: Limits) -> ConvertedDocument:
     """Return the mails of a mailbox in their order; the newest ones if there are too many."""
-    starts = [found.start() for found in _POSTMARK.finditer(data)]
+    starts = [found.start() for found in POSTMARK.finditer(data)]
     mails = [
         data[data.find(b"\n", start) + 1 : end]
         for start, end in zip(starts, [*starts[1:], len(data)], strict=True)

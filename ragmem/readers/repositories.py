@@ -20,8 +20,7 @@ from ragmem.readers.files import show
 from ragmem.readers.git_folder import checkout_at
 from ragmem.readers.roots import GIT, OTHER_MARKERS, candidates, marked_root
 from ragmem.readers.slugs import resolve_slug, slug_of
-from ragmem.readers.transcripts import cline
-from ragmem.readers.transcripts.detection import ASSISTANTS, assistant_of, find_session_format
+from ragmem.readers.transcripts.detection import assistant_of, find_session_format
 from ragmem.readers.transcripts.exchange_builder import ExchangeBuilder
 from ragmem.readers.transcripts.format import SQLITE
 from ragmem.readers.transcripts.reader import HEAD_BYTES
@@ -174,7 +173,7 @@ def _named_folders(path: Path) -> Iterator[str]:
             # Codex writes its instructions into the first record.
             head += file.read(HEAD_BYTES - _HEAD_BYTES)
     name = assistant_of(path, head) or ""
-    if name not in (*ASSISTANTS, cline.NAME):
+    if not name:
         return
     known = find_session_format(name)
     make = partial(ExchangeBuilder, name, redactor=Redactor())

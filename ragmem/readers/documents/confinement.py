@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import PurePath
-from typing import Any
+from typing import Any, NamedTuple
 
 OUT_OF_MEMORY = 86
 """The exit status of a process that exceeded its memory limit."""
@@ -24,9 +24,17 @@ _FORBIDDEN = (
     " os.chmod os.chown os.link os.symlink os.utime shutil.rmtree pty.spawn"
     " urllib.Request ftplib.connect http.client.connect"
 )
-_begin_ocr: Callable[[], None] | None = None
-_end_page: Callable[[], None] | None = None
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+
+
+class _Signals(NamedTuple):
+    """Calls that tell whoever waits for this process that OCR has begun, or that a page is finished."""
+
+    ocr: Callable[[], None]
+    page: Callable[[], None]
+
+
+_signals: _Signals | None = None
 
 
 def confine(memory_mb: int) -> None:
@@ -69,11 +77,10 @@ def request_seconds(seconds: float) -> None:
     Nothing happens in a process that is not confined.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_CPU)
-    if _begin_ocr is None or soft == resource.RLIM_INFINITY:
-        return
-    with suppress(ValueError, OSError):
-        resource.setrlimit(resource.RLIMIT_CPU, (soft + int(seconds) * (os.cpu_count() or 1) + 1, hard))
-    _begin_ocr()
+    if signals := _signals_if_confined():
+        with suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_CPU, (soft + int(seconds) * (os.cpu_count() or 1) + 1, hard))
+        signals.ocr()
 
 
 def report_page(seconds: float) -> None:
@@ -81,15 +88,20 @@ def report_page(seconds: float) -> None:
 
     Nothing happens in a process that is not confined.
     """
-    if _end_page is not None and resource.getrlimit(resource.RLIMIT_CPU)[0] != resource.RLIM_INFINITY:
+    if signals := _signals_if_confined():
         allow_seconds(seconds)
-        _end_page()
+        signals.page()
 
 
 def set_signals(*, ocr: Callable[[], None], page: Callable[[], None]) -> None:
     """Set what `request_seconds` and `report_page` call."""
-    global _begin_ocr, _end_page
-    _begin_ocr, _end_page = ocr, page
+    global _signals
+    _signals = _Signals(ocr, page)
+
+
+def _signals_if_confined() -> _Signals | None:
+    is_limited = resource.getrlimit(resource.RLIMIT_CPU)[0] != resource.RLIM_INFINITY
+    return _signals if is_limited else None
 
 
 def peak_kb() -> int:

@@ -34,7 +34,7 @@ class _Signals(NamedTuple):
     page: Callable[[], None]
 
 
-_signals: _Signals | None = None
+_signals: list[_Signals] = []
 
 
 def confine(memory_mb: int) -> None:
@@ -95,13 +95,12 @@ def report_page(seconds: float) -> None:
 
 def set_signals(*, ocr: Callable[[], None], page: Callable[[], None]) -> None:
     """Set what `request_seconds` and `report_page` call."""
-    global _signals
-    _signals = _Signals(ocr, page)
+    _signals[:] = [_Signals(ocr, page)]
 
 
 def _signals_if_confined() -> _Signals | None:
     is_limited = resource.getrlimit(resource.RLIMIT_CPU)[0] != resource.RLIM_INFINITY
-    return _signals if is_limited else None
+    return _signals[0] if _signals and is_limited else None
 
 
 def peak_kb() -> int:

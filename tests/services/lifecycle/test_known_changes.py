@@ -169,3 +169,15 @@ def test_a_damaged_file_is_made_anew(tmp_path, kept, damage):
     again.save()
     assert "pairs" in np.load(io.BytesIO(file.read_bytes())).files
     assert not list(tmp_path.glob(".*"))
+
+
+def test_a_new_finding_leaves_the_others_in_the_file(tmp_path, kept):
+    *_, whole = kept
+    file = tmp_path / "p"
+    file.write_bytes(whole)
+    findings = KeptFindings(None, file)
+    list(findings.judging(lambda _, places: [True for _ in places])(lambda _: True, [("notes", "Fine.")]))
+    findings.save()
+    before, after = (np.load(io.BytesIO(data)) for data in (whole, file.read_bytes()))
+    assert set(after.files) == {*before.files, "noise"}
+    assert all(np.array_equal(before[name], after[name]) for name in before.files)

@@ -45,6 +45,8 @@ _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _DATE = re.compile(r"(?:19|20)\d\d(?:[-/.]\d\d){0,2}")
 _LABEL = re.compile(r"\W*(?:\*\*(.+?)\*\*|`([^`]+)`|\|([^|]+)\||([^:]{2,40}):)")
 _LETTERS = re.compile(r"[^\W\d]{2}")
+_CORRECTION = re.compile(r"\W*(?:correction|corrected|erratum)\b[^:\n]{0,20}:", re.IGNORECASE)
+_DENIED = re.compile(r"(?:\b(?:not|no longer)|n['\u2019]t)\s+(.{1,80}?)(?=\s+but\b|[.;,](?:\s|$)|$)")
 _TICK = re.compile("[~\u2713\u2705]")
 _STATUS = frozenset(
     """
@@ -191,8 +193,20 @@ def relate(older: str, newer: str, *, weights: Weights | None = None) -> PairVer
     return PairVerdict(
         probabilities,
         hides=changed and room >= weights.hide and alignment.is_of_one_thing,
-        marks=changed and probabilities["supersedes"] >= weights.mark and not alignment.has_other_name,
+        marks=changed
+        and (
+            (probabilities["supersedes"] >= weights.mark and not alignment.has_other_name)
+            or corrects(older, newer)
+        ),
     )
+
+
+def corrects(older: str, newer: str) -> bool:
+    """Return whether a statement calls itself a correction, and denies something that the older one says."""
+    if not _CORRECTION.match(newer):
+        return False
+    denied = _stems(word for part in _DENIED.findall(newer.lower()) for word in words_of(part))
+    return not denied.isdisjoint(_stems(words_of(older.lower())))
 
 
 @lru_cache(KEPT)

@@ -73,6 +73,40 @@ def test_what_may_be_another_thing_hides_nothing(older, newer):
     assert not relate(older, newer).hides
 
 
+CORRECTIONS = [
+    (
+        "The staging database is MySQL 8.",
+        "Correction: the staging database is not MySQL 8 but PostgreSQL 16.",
+    ),
+    ("We use yarn for the frontend.", "Correction: we don't use yarn but pnpm for the frontend."),
+    ("The cache lives in Redis.", "Correction (May): The cache is not in Redis."),
+    (
+        "The key is read from config.toml.",
+        "Corrected: the key is read from the environment, not from config.toml.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("older", "newer"), CORRECTIONS)
+def test_a_correction_marks_what_it_denies_and_hides_nothing_more(older, newer):
+    assert relate(older, newer).marks
+    assert not relate(older, newer.partition(": ")[2]).marks
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        (
+            "The staging database is MySQL 8.",
+            "Correction: the production database is not SQLite but PostgreSQL 16.",
+        ),
+        ("The staging database is MySQL 8.", "Correction: the staging database is backed up at night."),
+    ],
+)
+def test_a_correction_of_something_else_marks_nothing(older, newer):
+    assert not relate(older, newer).marks
+
+
 def test_an_addition_refines():
     older = "The harbour master checks the moorings of the fishing boats."
     probabilities = relate(older, f"{older} He writes the result into the log of the quay.").probabilities

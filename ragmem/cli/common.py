@@ -242,6 +242,11 @@ def moment(value: datetime) -> str:
     return value.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
+def local_minute(value: datetime) -> str:
+    """Return a moment in the person's time zone, to the minute."""
+    return f"{value.astimezone():%Y-%m-%d %H:%M}"
+
+
 def colours() -> bool:
     """Return whether stdout takes colours: a terminal, and neither NO_COLOR nor a dumb one."""
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":

@@ -1,8 +1,11 @@
 """Walks through the explorer: filters, pages, connections, entities, questions, the plan of gc, and back."""
 
 import asyncio
+import time
+from datetime import UTC, datetime, timedelta
 from threading import Event
 
+import pytest
 from explorer_walk import walk
 from shared_home import ADA, BOB, HOSTILE, fetch, make_shared, share, statement
 
@@ -74,16 +77,39 @@ def test_a_filter_narrows_as_one_types_and_escape_takes_it_away(home):
     walk(home, steps)
 
 
+def test_rows_come_back_after_a_filter_that_nothing_matched(home):
+    async def steps(at):
+        await at.press("3", "slash")
+        await at.type("no such title")
+        assert "Ferry 129" not in at
+        await at.press("escape")
+        assert "Ferry 129" in at
+        assert "100 of 135 memories" in at
+        await at.press("4")
+        await at.type("xyzzy")
+        await at.press("enter")
+        assert "Nothing answers this" in at
+        await at.press("home", "ctrl+k")
+        await at.type("why do we pin the driver of PostgreSQL")
+        await at.press("enter")
+        assert "Driver" in at
+
+    walk(home, steps)
+
+
 def test_a_value_that_nothing_has_is_told_in_a_line_with_those_that_there_are(home):
     async def steps(at):
         await at.press("3", "slash")
         await at.type("kind:eror")
         assert 'no kind "eror"; one of preference' in at
+        assert "general" in at  # the last of them: the line is not cut
         await at.press("escape", "slash")
         await at.type("no such title")
         assert "Nothing matches" in at
+        await at.type(" kind:eror")
+        assert "Nothing matches" not in at
 
-    walk(home, steps, size=(120, 30))
+    walk(home, steps)
 
 
 def test_a_filter_is_completed(home):
@@ -155,7 +181,7 @@ def test_a_question_is_answered_explained_and_not_counted_as_recalled(home):
         await at.type("why is there a stale lock")
         await at.press("enter")
         assert table_of(at).shown[0].cells[1] == "Stale lock"
-        assert "rung:" in at
+        assert "answers   searched by text and vectors" in at
         await at.press("enter", "3")
         for term in ("score", "relevance", "recency", "found by"):
             assert term in at, at.screen
@@ -177,6 +203,26 @@ def test_a_phrase_in_quotes_is_asked_for_as_it_stands(home):
         assert table_of(at).shown == []
 
     walk(home, steps, size=(120, 34))
+
+
+@pytest.fixture
+def in_tokyo(monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setenv("TZ", "Asia/Tokyo")
+        time.tzset()
+        yield
+    time.tzset()
+
+
+@pytest.mark.usefixtures("in_tokyo")
+def test_the_log_is_told_in_the_time_of_the_person(home):
+    async def steps(at):
+        at_utc = at.app.reader.memory.catalog.log.entries(limit=1)[0]["at"]
+        await at.app.show("log")
+        await at.settle()
+        assert f"{at_utc + timedelta(hours=9):%Y-%m-%d %H:%M}" in at
+
+    walk(home, steps)
 
 
 def test_enter_on_a_source_shows_its_memories(home):
@@ -284,6 +330,26 @@ def test_an_editor_of_blanks_is_none_and_the_file_itself_is_not_run(home, monkey
         await at.type("ferry 129")
         await at.press("enter", "e")
         assert "set EDITOR to open" in at
+
+    walk(home, steps)
+
+
+def test_the_plan_shows_what_stays_and_where_the_texts_differ(tmp_path):
+    home = Home(tmp_path)
+    text = "Backup job {0} finished at {0}:15 with {0} files copied to the cellar and no error at all found."
+    drafts = [
+        Draft("notes", f"/{one}", text.format(one), "Backup", event_time=datetime(2026, 1, one, tzinfo=UTC))
+        for one in range(10, 14)
+    ]
+    with home.open() as memory:
+        memory.ingest(drafts, rule="off")
+
+    async def steps(at):
+        await at.press("7", "p")
+        row, *others = table_of(at).shown
+        assert len(others) == 2
+        for part in ("stays: 2026-01-13", "both say: Backup job", "differs: ", " -> 13"):
+            assert part in row.detail, row.detail
 
     walk(home, steps)
 

@@ -36,23 +36,23 @@ Go
   Tab        from the list of views to the view, and back
   ↑ ↓ j k    line by line; g and G to the first and the last
   Enter      open what is under the cursor
-  Escape     back, or take the filter away
+  Escape     go back, or clear the filter
 
 In a list
   /          filter: words, and kind: source: project: state: tier:
-  →          take the completion of the filter
+  →          accept the completion of the filter
   c          copy the id
-  d          show what is told of a line beside the list, or no longer
+  d          show or hide the details of a line
   e          open the file in $EDITOR
-  y n        of what others have shared: accept, reject
+  y n        accept or reject a memory that others share
 
 In a memory or an entity
   1 … 6      a tab by its number; [ and ] the one before and after
-  Enter      walk on to a connection, an entity, a memory
+  Enter      open a connection, an entity or a memory
 
 Everywhere
   a          all projects, or this one and yours
-  r          read again
+  r          reload
   t          light or dark
   ?          these keys
   q          quit

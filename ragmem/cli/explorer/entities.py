@@ -47,6 +47,7 @@ class Entities(ListPane):
         Column("said", least=60),
     )
     HINT = "a prefix of the name"
+    UNIT = ("entity", "entities")
     EMPTY = "The graph has no entities yet."
     FILTERED = True
 

@@ -8,6 +8,7 @@ from textual.binding import Binding, BindingType
 from ragmem.api.memory import Ragmem
 from ragmem.charts.terminal import NARROWEST, WIDEST
 from ragmem.charts.widths import pad, truncate, wrap
+from ragmem.cli.common import local_minute
 from ragmem.cli.explorer.chart_text import heading, plot_lines, text_of
 from ragmem.cli.explorer.report import ReportPane
 from ragmem.services.reporting.lifecycle_picture import format_projects, sheet
@@ -62,7 +63,7 @@ class Lifecycle(ReportPane):
             text += ["", heading("Runs of gc")]
             text += [
                 truncate(
-                    f"  {run.started:%Y-%m-%d %H:%M}  {run.caller}  "
+                    f"  {local_minute(run.started)}  {run.caller}  "
                     + ", ".join(f"{name} {count:,}" for name, count in run.counts.items())
                     + ("  undone" if run.undone else ""),
                     width,

@@ -12,6 +12,7 @@ from textual.containers import Container, Vertical, VerticalScroll
 from textual.widgets import Input
 
 from ragmem.api.memory import Ragmem
+from ragmem.cli.common import plural
 from ragmem.cli.explorer.filter_query import FilterQuery, Suggestions, has_words, parse_filter
 from ragmem.cli.explorer.plain import Plain
 from ragmem.cli.explorer.table import Column, Row, Table
@@ -46,6 +47,8 @@ class ListPane(Vertical):
     HINT: ClassVar[str] = "words"
     """What one can type into the filter."""
     EMPTY: ClassVar[str] = "Nothing here yet."
+    UNIT: ClassVar[tuple[str, ...]] = ("memory", "memories")
+    """What a row is: one, and several if not with an s."""
     FILTERED: ClassVar[bool] = False
     """Whether `page` applies the words of the filter; else rows without them are hidden."""
     NEEDS_MEMORIES: ClassVar[bool] = True
@@ -208,23 +211,23 @@ class ListPane(Vertical):
         try:
             page = await self.app.reader.run(lambda memory: self.page(memory, query, None))
         except RagmemError as error:
-            self.table.fill([])
-            self.query_one(".status", Plain).update(error.full_message)
+            self._page_status = ""
+            self._say_empty(error.full_message)
             return
         rows = self._filter_rows(page.rows, query)
         self._rest, self._total, self._page_status = page.rest, page.total, page.status
         self.table.fill(rows)
         if not rows:
-            self._say_empty(
-                f"Nothing matches “{self.line.value}”. Escape clears the filter."
-                if self.line.value
-                else self.EMPTY
-            )
+            self._say_empty(self.no_match() if self.line.value.strip() else self.EMPTY)
             return
         self.query_one(".split").display = True
         self.query_one(".empty").display = False
         self._say_status()
         self._show_detail()
+
+    def no_match(self) -> str:
+        """Return what a filter says that no row matches."""
+        return f"Nothing matches “{self.line.value}”. Escape clears the filter."
 
     async def _load_more(self, after: Any) -> None:
         query, reading = self.read_filter(), self._readings
@@ -254,7 +257,7 @@ class ListPane(Vertical):
     def _say_status(self) -> None:
         shown = len(self.table.shown)
         total = self._total if self._total is not None else shown
-        count = f"{shown:,} of {total:,}" if total > shown else f"{shown:,}"
+        count = (f"{shown:,} of " if total > shown else "") + plural(total, *self.UNIT)
         line = f"filter: {self.line.value}" if self.line.value else ""
         self.query_one(".status", Plain).update("   ".join(filter(None, (count, self._page_status, line))))
 

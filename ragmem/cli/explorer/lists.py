@@ -3,7 +3,7 @@
 from typing import Any, ClassVar
 
 from ragmem.api.memory import Ragmem
-from ragmem.cli.common import moment, plural, shorten_home, size
+from ragmem.cli.common import local_minute, moment, plural, shorten_home, size
 from ragmem.cli.explorer.filter_query import FilterQuery, filter_values
 from ragmem.cli.explorer.list_pane import ListPane, Page
 from ragmem.cli.explorer.memories import excerpt
@@ -37,6 +37,7 @@ class Sources(ListPane):
         Column("state", 10),
         Column("glob", least=100),
     )
+    UNIT = ("source",)
     EMPTY = "No source is configured. Define sources in sources.toml: ragmem inspect config"
     NEEDS_MEMORIES = False
 
@@ -108,6 +109,7 @@ class Records(ListPane):
     )
     KEYS: ClassVar[tuple[str, ...]] = ("type",)
     HINT = "words of the record, type:gotcha"
+    UNIT = ("record",)
     EMPTY = "There are no typed records yet. `ragmem record --help` explains them."
 
     def page(self, memory: Ragmem, query: FilterQuery, after: Any) -> Page:  # noqa: ARG002 - of every list
@@ -155,6 +157,7 @@ class Injections(ListPane):
         Column("question", least=110),
     )
     HINT = "words of the session, memory or question"
+    UNIT = ("injection",)
     EMPTY = "Nothing was injected yet. `ragmem connect` connects an assistant."
 
     def page(self, memory: Ragmem, query: FilterQuery, after: Any) -> Page:  # noqa: ARG002 - of every list
@@ -185,7 +188,7 @@ def _injection_row(item: ListedInjection) -> Row:
     lines += ["", "also found", others] if others else []
     return Row(
         (
-            one.injected_at.strftime("%Y-%m-%d %H:%M"),
+            local_minute(one.injected_at),
             one.session[:9],
             one.event,
             "" if one.score is None else f"{one.score:.2f}",
@@ -210,6 +213,7 @@ class Approvals(ListPane):
         Column("id", 12),
     )
     HINT = "words of the proposal"
+    UNIT = ("proposal",)
     EMPTY = "Nothing waits for your review. [approval] turns this on, `ragmem approve draft` drafts skills."
 
     def page(self, memory: Ragmem, query: FilterQuery, after: Any) -> Page:  # noqa: ARG002 - of every list
@@ -247,6 +251,7 @@ class Transcripts(ListPane):
         Column("size", 9, least=70, right=True),
         Column("file"),
     )
+    UNIT = ("transcript",)
     EMPTY = "No transcripts were found. Enable the source `transcripts` in sources.toml."
     NEEDS_MEMORIES = False
 
@@ -256,7 +261,7 @@ class Transcripts(ListPane):
         rows = [
             Row(
                 (
-                    one.read_at.strftime("%Y-%m-%d %H:%M"),
+                    local_minute(one.read_at),
                     one.assistant,
                     f"{one.exchanges:,}",
                     size(one.size),
@@ -290,6 +295,7 @@ class Agents(ListPane):
         Column("heard of", 16),
         Column("task"),
     )
+    UNIT = ("agent",)
     EMPTY = "No agents are known. `ragmem agents heartbeat NAME` registers one."
     NEEDS_MEMORIES = False
 
@@ -301,7 +307,7 @@ class Agents(ListPane):
                     (
                         one.id,
                         f"{one.status} (stale)" if one.stale else one.status,
-                        one.last_seen.strftime("%Y-%m-%d %H:%M"),
+                        local_minute(one.last_seen),
                         memory.redactor.redact(one.current_task)[0],
                     ),
                     key=one.id,
@@ -316,6 +322,7 @@ class Queue(ListPane):
     """Waiting texts and events, oldest first, and unreadable files."""
 
     COLUMNS = (Column("since", 16), Column("what", 9), Column("it contains, or why it was rejected"))
+    UNIT = ("entry", "entries")
     EMPTY = "Nothing is queued, and nothing was rejected."
     NEEDS_MEMORIES = False
 
@@ -328,7 +335,7 @@ class Queue(ListPane):
         ]
         rows += [
             Row(
-                (one.since.strftime("%Y-%m-%d %H:%M") if one.since else "", one.what, one.text),
+                (local_minute(one.since) if one.since else "", one.what, one.text),
                 detail=one.text,
             )
             for one in found.oldest
@@ -343,6 +350,7 @@ class Log(ListPane):
     """The writing operations."""
 
     COLUMNS = (Column("at", 16), Column("operation", 14), Column("detail"), Column("undo", 4, least=60))
+    UNIT = ("operation",)
     EMPTY = "The log is empty."
 
     def page(self, memory: Ragmem, query: FilterQuery, after: Any) -> Page:  # noqa: ARG002 - of every list
@@ -354,7 +362,7 @@ class Log(ListPane):
                 f"{name} {memory.redactor.redact(str(value))[0]}" for name, value in entry["detail"].items()
             ]
             undo = entry["detail"].get("run") in runs
-            at = entry["at"].strftime("%Y-%m-%d %H:%M")
+            at = local_minute(entry["at"])
             how = f"\n\nragmem gc --undo --run {entry['detail']['run']}" if undo else ""
             rows.append(
                 Row(

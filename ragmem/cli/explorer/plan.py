@@ -1,5 +1,6 @@
 """The plan of gc, with the rule and the reason of each decision; it is not carried out here."""
 
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import ComposeResult
@@ -8,7 +9,7 @@ from textual.screen import Screen
 from textual.widgets import Footer
 
 from ragmem.api.memory import Ragmem
-from ragmem.cli.common import shorten_home
+from ragmem.cli.common import plural, shorten_home
 from ragmem.cli.explorer.filter_query import FilterQuery
 from ragmem.cli.explorer.list_pane import ListPane, Page
 from ragmem.cli.explorer.plain import Plain
@@ -17,9 +18,13 @@ from ragmem.cli.explorer.table import Column, Row
 from ragmem.domain.model import SHORT_ID_LENGTH
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.services.lifecycle.items import Item, Plan
+from ragmem.services.lifecycle.plan_clusters import MOST_DIFFERENCES, PlanCluster
 
 if TYPE_CHECKING:
     from ragmem.cli.explorer.shell import Shell
+
+COMPARED = 200
+"""Largest number of clusters whose texts are compared for the details."""
 
 BUDGET_S = 60.0
 """Seconds for comparing memories that were not compared yet; the next plan continues."""
@@ -40,6 +45,7 @@ class PlanList(ListPane):
     KEYS: ClassVar[tuple[str, ...]] = ("action", "rule")
     HINT = "words, action:archive rule:template"
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "unfilter", "Back")]
+    UNIT = ("decision",)
     EMPTY = "gc has nothing to do."
 
     def __init__(self) -> None:
@@ -68,9 +74,14 @@ class PlanList(ListPane):
         if plan.uncompared:
             summed.append(f"{plan.uncompared:,} not compared yet")
         self.summary = ", ".join(summed)
+        told = dict(
+            pair
+            for one in memory.gc.clusters(plan, most=COMPARED)
+            for pair in _differences(one, memory.redactor)
+        )
         return Page(
             [
-                _row(item, redactor=memory.redactor)
+                _row(item, told.get(item.id, ()), redactor=memory.redactor)
                 for item in sorted(items, key=lambda one: one.action == "keep")
             ]
         )
@@ -90,7 +101,21 @@ class PlanList(ListPane):
         return {"action": sorted({one.action for one in items}), "rule": sorted({one.rule for one in items})}
 
 
-def _row(item: Item, redactor: Redactor) -> Row:
+def _differences(cluster: PlanCluster, redactor: Redactor) -> Iterator[tuple[str, list[str]]]:
+    """Yield the first hidden memories of a cluster: what they share with the one that stays, and what not."""
+    kept = cluster.kept
+    for one in cluster.hidden[:MOST_DIFFERENCES]:
+        lines = [f"stays: {kept.event_time:%Y-%m-%d}  {kept.short_id}  {kept.title or kept.uri}"]
+        lines += [f"both say: {cluster.statement}"] if cluster.statement else []
+        lines += [
+            f"differs: {part.other} -> {part.first or '(nothing)'}"
+            for part in one.differences[:MOST_DIFFERENCES]
+        ]
+        lines += [f"the kept one says {plural(one.words_more, 'word')} more"] if one.words_more else []
+        yield one.memory.id, [redactor.redact(line)[0] for line in lines]
+
+
+def _row(item: Item, told: Sequence[str], redactor: Redactor) -> Row:
     name = redactor.redact(item.title or item.uri)[0]
     others = ", ".join(other[:SHORT_ID_LENGTH] for other in item.others)
     lines = [
@@ -99,7 +124,9 @@ def _row(item: Item, redactor: Redactor) -> Row:
         redactor.redact(item.reason)[0],
         shorten_home(redactor.redact(item.uri)[0]),
     ]
-    if others:
+    if told:
+        lines += ["", *told]
+    elif others:
         lines.append(f"with {others}")
     key = item.id[:SHORT_ID_LENGTH]
     return Row(

@@ -9,7 +9,6 @@ from ragmem.cli.explorer.filter_query import FilterQuery
 from ragmem.cli.explorer.list_pane import ListPane, Page
 from ragmem.cli.explorer.memories import BEGINNING, display_title
 from ragmem.cli.explorer.memory_detail import score_of
-from ragmem.cli.explorer.plain import Plain
 from ragmem.cli.explorer.table import Column, Row
 from ragmem.domain.model import Match
 from ragmem.domain.secrets.redaction import Redactor
@@ -33,6 +32,7 @@ class Search(ListPane):
     HINT = "ask a question, and press Enter"
     EMPTY = "Ask a question in the line above, and press Enter."
     FILTERED = True
+    UNIT = ("answer",)
     BINDINGS: ClassVar[list[BindingType]] = [Binding("slash", "filter", "Ask")]
 
     def start(self) -> None:
@@ -83,18 +83,15 @@ class Search(ListPane):
         evidence = ", ".join(f"{name} {value:.2f}" for name, value in answer.evidence.items())
         facts = (f"{fact.name.strip()}: {fact.value}" for fact in routed.shown_facts)
         status = "   ".join(
-            filter(None, (*facts, f"rung: {answer.rung}", *answer.notes, evidence, routed.route_line))
+            filter(None, (*facts, f"searched by {answer.rung}", *answer.notes, evidence, routed.route_line))
         )
         return Page(
             [_row(match, query.text, redactor=memory.redactor) for match in answer.matches], status=status
         )
 
-    def _say_empty(self, text: str) -> None:
-        super()._say_empty(text)
-        if self.line.value.strip():
-            self.query_one(".empty", Plain).update(
-                "Nothing answers this. a searches all projects; fewer and rarer words find more."
-            )
+    def no_match(self) -> str:
+        """Return what to do after a question without an answer."""
+        return "Nothing answers this. a searches all projects; fewer and rarer words find more."
 
 
 def _row(match: Match, question: str, redactor: Redactor) -> Row:

@@ -93,9 +93,9 @@ class Table(DataTable[Text]):
 
     def _lay_out(self, cursor: int) -> None:
         room = self.size.width
-        if not room:  # the first resize lays it out
+        self._laid_out_width = room or -1
+        if not room:  # it is hidden: the next resize lays it out
             return
-        self._laid_out_width = room
         self.clear(columns=True)
         self._widths = self._fit_columns(max(0, room - 2))
         for number, width in self._widths:

@@ -10,6 +10,7 @@ import pytest
 from shared_home import ADA, BOB, fetch, make_shared, share, statement
 from shared_home import HOSTILE as SHARED_HOSTILE
 
+from ragmem.cli.common import size
 from ragmem.services.processes.operation import SharedProgress
 from ragmem.services.processes.progress import Silent
 
@@ -45,9 +46,9 @@ def visit(browser, own_server):
 
 
 @contextmanager
-def visiting(browser, server):
+def visiting(browser, server, **options):
     context = browser.new_context(
-        viewport={"width": 1280, "height": 800}, color_scheme="light", reduced_motion="reduce"
+        viewport={"width": 1280, "height": 800}, color_scheme="light", reduced_motion="reduce", **options
     )
     made = Visit(context.new_page(), server)
     made.page.set_default_timeout(15_000)
@@ -347,6 +348,154 @@ def test_axe_finds_no_violation_in_any_view(inside, width, scheme):
         page.wait_for_load_state("networkidle")
         found = Axe().run(page).response["violations"]
         assert [(place, one["id"], one["nodes"][0]["html"]) for one in found] == []
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_axe_finds_no_violation_in_a_panel_or_a_dialog(inside, width):
+    from axe_playwright_python.sync_playwright import Axe
+
+    page = inside.page
+    page.set_viewport_size({"width": width, "height": 900})
+    stored = inside.post(
+        "/v1/memory/memories", text="A buoy marks the shoal because of wrecks.", title="Buoy"
+    )
+    for place in (f"search?open={stored['id']}", "graph?entity=PostgreSQL"):
+        inside.go(f"#/{place}")
+        page.locator(".panel .panel-title").wait_for()
+        page.wait_for_load_state("networkidle")
+        assert [one["id"] for one in Axe().run(page).response["violations"]] == []
+    inside.go(f"#/search?open={stored['id']}")
+    page.get_by_role("button", name="Forget").click()
+    page.get_by_role("dialog", name="Forget this memory?").wait_for()
+    assert [one["id"] for one in Axe().run(page).response["violations"]] == []
+
+
+def test_an_empty_home_says_in_each_view_what_comes_next_and_fails_nowhere(browser, tmp_path, start):
+    with start(tmp_path) as server, visiting(browser, server) as visit:
+        page = visit.page
+        page.goto(f"{server.url}/#token={server.token}")
+        for view in ("search", "search?q=tide", "graph", "timeline", "lifecycle"):
+            visit.go(f"#/{view}")
+            page.get_by_role("heading", name=view.partition("?")[0].title(), level=1).wait_for()
+            page.get_by_text("Nothing is stored yet").wait_for()
+            assert page.locator(".empty code").inner_text() == "ragmem setup"
+            page.wait_for_load_state("networkidle")
+        assert not visit.told
+
+
+def test_a_source_or_a_kind_without_a_question_lists_its_memories(inside):
+    page = inside.page
+    inside.go("#/health")
+    link = page.locator(".table").get_by_role("link").first
+    source = link.inner_text()
+    link.click()
+    page.get_by_role("heading", name="Search").wait_for()
+    sources = page.locator(".result .meta > span:nth-child(3)")
+    sources.first.wait_for()
+    assert set(sources.all_inner_texts()) == {source}
+    page.get_by_role("combobox", name="Time").select_option("older than 12 months")
+    page.get_by_role("button", name="Remove the filters").or_(page.locator(".result-title")).first.wait_for()
+    inside.go("#/search?source=nowhere")
+    page.get_by_text("No memory passes the filters").wait_for()
+    page.get_by_role("button", name="Remove the filters").click()
+    sources.first.wait_for()
+
+
+def test_the_box_says_what_the_answers_are_about_after_going_back(inside):
+    page = inside.page
+    box = page.get_by_label("Search memories")
+    box.fill("PostgreSQL")
+    page.locator(".answers:not(.waiting) .result-title").first.click()
+    page.get_by_role("complementary", name="Memory").wait_for()
+    box.fill("gateway")
+    page.wait_for_url("**gateway**")
+    page.keyboard.press("Control+a")
+    page.go_back()
+    page.wait_for_url("**q=PostgreSQL**")
+    page.wait_for_function("() => document.getElementById('search').value === 'PostgreSQL'")
+    assert page.title() == "PostgreSQL – ragmem"
+
+
+def test_the_focus_returns_to_what_opened_a_panel_or_a_dialog(inside):
+    page = inside.page
+    focused = "document.activeElement.textContent"
+    title = page.locator(".result-title").first
+    title.focus()
+    name = page.evaluate(focused)
+    page.keyboard.press("Enter")
+    page.locator(".panel .panel-title").wait_for()
+    page.keyboard.press("Escape")
+    page.wait_for_function(f"name => {focused} === name", arg=name)
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Forget").focus()
+    page.keyboard.press("Enter")
+    page.get_by_role("dialog", name="Forget this memory?").wait_for()
+    page.keyboard.press("Escape")
+    page.wait_for_function(f"() => {focused}.trim() === 'Forget'")
+
+
+def test_a_day_is_the_same_day_in_each_time_zone(browser, own_server):
+    with visiting(browser, own_server, timezone_id="America/Los_Angeles") as visit:
+        page = visit.page
+        at = {"2103": "2103-03-03T00:00:00Z", "2013": "2013-03-03T00:00:00Z", "hour": "2013-03-03T05:00:00Z"}
+        stored = {
+            name: visit.post(
+                "/v1/memory/memories",
+                text=f"The {name} almanac is kept because of the tides.",
+                event_time=moment,
+            )["id"]
+            for name, moment in at.items()
+        }
+        page.goto(f"{visit.server.url}/#token={visit.server.token}")
+        page.get_by_role("heading", name="Search").wait_for()
+        told = {"2103": "3 Mar 2103", "2013": "3 Mar 2013", "hour": "2 Mar 2013, 21:00"}
+        for name, expected in told.items():
+            visit.go(f"#/search?open={stored[name]}")
+            page.locator(".details", has_text=stored[name]).locator("div", has_text="happened").wait_for()
+            assert page.locator(".details div", has_text="happened").locator("dd").inner_text() == expected
+        visit.go(f"#/search?open={stored['2103']}")
+        page.locator(".panel .meta time", has_text="in ").wait_for()
+
+
+def test_the_numbers_of_a_name_agree(inside):
+    for project in ("lugger", "ketch"):
+        text = f"The {project} runs PostgreSQL on Kubernetes because Redis loses writes."
+        inside.post("/v1/memory/memories", text=text, title=project, project=project)
+    whole = httpx.get(
+        f"{inside.server.url}/v1/memory/entity?name=PostgreSQL&limit=60",
+        headers=inside.server.headers,
+        timeout=30,
+    ).json()
+    assert len(whole["entity"]["projects"]) > 1
+    relations = sum(one["degree"] for one in whole["entity"]["projects"])
+    inside.go("#/graph?entity=PostgreSQL")
+    panel = inside.page.get_by_role("complementary", name="Name")
+    panel.get_by_text(f"{relations} relation").first.wait_for()
+    assert panel.get_by_role("heading", name="Related to").inner_text() == f"Related to {relations}"
+    weights = [float(one) for one in panel.locator(".link-list .number").all_inner_texts()]
+    assert weights == sorted(weights, reverse=True)
+
+
+def test_a_name_that_is_not_drawn_is_looked_for_in_all_names(inside):
+    page = inside.page
+    inside.go("#/graph?size=500")
+    page.get_by_label("Find an entity in the graph").fill("no such name")
+    page.get_by_text("Enter looks in all names").wait_for()
+    page.keyboard.press("Enter")
+    page.get_by_role("complementary", name="Name").get_by_text("there is no entity").wait_for()
+    (told,) = inside.told
+    assert "404" in told
+    inside.told.clear()
+
+
+def test_sizes_are_those_of_the_command_line(inside):
+    inside.go("#/health")
+    stats = httpx.get(
+        f"{inside.server.url}/v1/memory/stats", headers=inside.server.headers, timeout=30
+    ).json()
+    tile = inside.page.locator(".tiles li", has_text="on disk").locator("strong")
+    tile.wait_for()
+    assert tile.inner_text().split() == size(stats["bytes"]).split()
 
 
 def test_filters_fold_on_a_phone_and_say_how_many_are_chosen(inside):

@@ -100,6 +100,7 @@ export async function signIn(token: string): Promise<void> {
 export async function signOut(): Promise<void> {
   await send("DELETE", "/session");
   csrf = "";
+  kept.clear(); // the next one to sign in may see other projects
 }
 
 export function asProblem(error: unknown): Problem {
@@ -162,4 +163,38 @@ export function useLoaded<T>(key: string | null, load: (signal: AbortSignal) => 
 export function useGet<T>(path: string | null, parameters?: Parameters): Loaded<T> {
   const url = path === null ? null : address(path, parameters);
   return useLoaded<T>(url, (signal) => get<T>(url ?? "", undefined, signal));
+}
+
+/** Load a list page by page; `more` loads the next page, null at the end. */
+export function usePages<P extends { next: string | null }>(
+  path: string,
+  parameters: Parameters,
+): Omit<Loaded<P>, "data"> & { pages: P[]; more: (() => void) | null } {
+  const first = useGet<P>(path, parameters);
+  const [further, setFurther] = useState<P[]>([]);
+  const [loading, setLoading] = useState(false);
+  const [problem, setProblem] = useState<Problem | null>(null);
+  useEffect(() => {
+    setFurther([]);
+    setProblem(null);
+  }, [first.data]);
+  const pages = first.data ? [first.data, ...further] : [];
+  const cursor = pages.at(-1)?.next;
+  const more = (): void => {
+    setLoading(true);
+    get<P>(path, { ...parameters, cursor })
+      .then(
+        (page) => {
+          setFurther([...further, page]);
+          setProblem(null);
+        },
+        (error: unknown) => {
+          setProblem(asProblem(error));
+        },
+      )
+      .finally(() => {
+        setLoading(false);
+      });
+  };
+  return { ...first, problem: first.problem ?? problem, loading: loading || first.loading, pages, more: cursor ? more : null };
 }

@@ -1,10 +1,10 @@
 /** The frame of the page: the way between views, the project, the theme, the keys. */
 
 import type { JSX } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 
 import { asProblem, Problem, session, sessionEnded, signIn, signOut } from "./api";
-import { CloseButton } from "./parts/basics";
+import { CloseButton, useModal } from "./parts/basics";
 import { Icon, type IconName } from "./parts/icons";
 import { ProgressStrip } from "./parts/progress";
 import { sayProblem, Toasts } from "./parts/toast";
@@ -99,9 +99,10 @@ function Frame({ onOut }: { onOut: () => void }): JSX.Element {
   const view = VIEWS.find((one) => one.id === route.view) ?? VIEWS[0]!;
   const projects = useProjects();
   const [help, setHelp] = useState(false);
+  const title = (view.id === "search" && route.values.q) || route.values.entity || view.label;
   useEffect(() => {
-    document.title = `${view.label} – ragmem`;
-  }, [view]);
+    document.title = `${title} – ragmem`;
+  }, [title]);
   useEffect(() => {
     const press = (event: KeyboardEvent): void => {
       if (onKey(event)) event.preventDefault();
@@ -274,12 +275,17 @@ const KEYS: readonly (readonly [string, string])[] = [
 ];
 
 function Keys({ onClose }: { onClose: () => void }): JSX.Element {
-  const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
-    dialog.current?.showModal();
-  }, []);
+  const dialog = useModal();
   return (
-    <dialog ref={dialog} class="dialog" aria-label="Keys" onClose={onClose}>
+    <dialog
+      ref={dialog}
+      class="dialog"
+      aria-label="Keys"
+      onClose={onClose}
+      onClick={(event) => {
+        if (event.target === event.currentTarget) onClose();
+      }}
+    >
       <div class="dialog-body">
         <div class="card-head">
           <h2>Keys</h2>

@@ -10,7 +10,9 @@ const DATE_TIME = new Intl.DateTimeFormat("en-GB", {
   hour: "2-digit",
   minute: "2-digit",
 });
-const DAY = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
+/** A day has no time zone: a day in UTC stays the same day everywhere. */
+const DAY = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric", timeZone: "UTC" });
+const IS_DAY = /^\d{4}-\d{2}-\d{2}(T00:00:00Z)?$/;
 
 export const DAY_MS = 86_400_000;
 
@@ -28,52 +30,55 @@ export function counted(value: number, one: string, many = `${one}s`): string {
 }
 
 export function percent(share: number): string {
-  return `${Math.round(share * 100)} %`;
+  return `${Math.round(share * 100)}%`;
 }
 
 export function bytes(value: number): string {
-  if (value < 1024) return `${value} B`;
-  const units = ["kB", "MB", "GB", "TB"];
-  let rest = value / 1024;
-  let unit = 0;
-  while (rest >= 1024 && unit < units.length - 1) {
-    rest /= 1024;
-    unit += 1;
+  let rest = value;
+  for (const unit of ["B", "kB", "MB"]) {
+    if (rest < 1000) return `${unit === "B" ? rest : rest.toFixed(1)} ${unit}`;
+    rest /= 1000;
   }
-  return `${rest < 10 ? rest.toFixed(1) : Math.round(rest)} ${units[unit]}`;
+  return `${rest.toFixed(1)} GB`;
+}
+
+function formatted(value: string, format: Intl.DateTimeFormat): string {
+  const moment = new Date(value);
+  if (Number.isNaN(moment.getTime())) return value;
+  return (IS_DAY.test(value) ? DAY : format).format(moment);
 }
 
 export function date(value: string): string {
-  const moment = new Date(value);
-  return Number.isNaN(moment.getTime()) ? value : DATE.format(moment);
+  return formatted(value, DATE);
 }
 
 export function dateTime(value: string): string {
-  const moment = new Date(value);
-  return Number.isNaN(moment.getTime()) ? value : DATE_TIME.format(moment);
-}
-
-export function day(moment: Date): string {
-  return DAY.format(moment);
+  return formatted(value, DATE_TIME);
 }
 
 export function isoDay(moment: Date): string {
   return moment.toISOString().slice(0, 10);
 }
 
-/** "today", "3 days ago", "5 months ago": the age at a glance, the date stands in the title. */
+/** "3 days ago", "5 months ago", "in 4 years": the age at a glance, the date stands in the title. */
 export function ago(value: string, now = Date.now()): string {
   const moment = new Date(value).getTime();
   if (Number.isNaN(moment)) return value;
-  const seconds = Math.max(0, (now - moment) / 1000);
-  if (seconds < 60) return "just now";
-  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ago`;
-  if (seconds < 86_400) return `${Math.floor(seconds / 3600)} h ago`;
+  const seconds = (now - moment) / 1000;
+  const span = spanOf(Math.abs(seconds));
+  if (!span) return "just now";
+  if (span === "1 days") return seconds > 0 ? "yesterday" : "tomorrow";
+  return seconds > 0 ? `${span} ago` : `in ${span}`;
+}
+
+function spanOf(seconds: number): string {
+  if (seconds < 60) return "";
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min`;
+  if (seconds < 86_400) return `${Math.floor(seconds / 3600)} h`;
   const days = Math.floor(seconds / 86_400);
-  if (days === 1) return "yesterday";
-  if (days < 60) return `${days} days ago`;
-  if (days < 730) return `${Math.round(days / 30.4)} months ago`;
-  return `${Math.round(days / 365.25)} years ago`;
+  if (days < 60) return `${days} days`;
+  if (days < 730) return `${Math.round(days / 30.4)} months`;
+  return `${Math.round(days / 365.25)} years`;
 }
 
 export function days(value: number): string {

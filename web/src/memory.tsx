@@ -1,11 +1,11 @@
 /** One memory beside a view: its text, where it stands in its life, what it is connected with. */
 
 import type { ComponentChildren, JSX } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 
 import { post, put, useGet } from "./api";
 import { date, dateTime, percent, tail, words } from "./format";
-import { Ago, CloseButton, Confirm, ErrorLine, KindDot, Meter, Origin, Skeleton } from "./parts/basics";
+import { Ago, CloseButton, Confirm, ErrorLine, KindDot, Meter, onEscape, Origin, Skeleton, usePanelFocus } from "./parts/basics";
 import { Icon } from "./parts/icons";
 import { Prose } from "./parts/texts";
 import { say, sayProblem } from "./parts/toast";
@@ -62,10 +62,7 @@ export function MemoryPanel({
   onClose?: () => void;
 }): JSX.Element {
   const { data, problem, reload } = useGet<MemoryDetail>(`/v1/memory/memories/${encodeURIComponent(id)}`);
-  const panel = useRef<HTMLElement>(null);
-  useEffect(() => {
-    panel.current?.focus({ preventScroll: true });
-  }, [id]);
+  const panel = usePanelFocus(id);
   const changed = (): void => {
     reload();
     onChanged?.();
@@ -76,12 +73,7 @@ export function MemoryPanel({
       ref={panel}
       tabIndex={-1}
       aria-label="Memory"
-      onKeyDown={(event) => {
-        if (event.key === "Escape") {
-          event.stopPropagation();
-          onClose();
-        }
-      }}
+      onKeyDown={onEscape(onClose)}
     >
       <div class="panel-bar">
         {data ? <Actions memory={data} onChanged={changed} onGone={onClose} /> : <span class="grow" />}

@@ -24,6 +24,8 @@ export type GraphEdge = readonly [number, number, number];
 interface Handlers {
   onOpen: (id: string) => void;
   onHover: (id: string | null) => void;
+  /** Called with each new layout, first when no node lies at its beginning any more. */
+  onPlaced: () => void;
   onSettled: () => void;
 }
 
@@ -269,6 +271,7 @@ export class GraphCanvas {
       this.settled = true;
       this.handlers.onSettled();
     }
+    this.handlers.onPlaced();
     this.repaint();
   }
 

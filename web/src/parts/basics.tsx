@@ -3,16 +3,23 @@
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
-import { Problem } from "../api";
+import { Problem, useGet } from "../api";
 import { ago, dateTime } from "../format";
-import { type Kind, type MemorySummary, originOf } from "../shapes";
+import { type Kind, type MemorySummary, originOf, type Stats } from "../shapes";
 import { Icon } from "./icons";
+import { Inline } from "./texts";
 
 export function ErrorLine({ problem, retry }: { problem: Problem; retry?: () => void }): JSX.Element {
   return (
     <p class="error-line" role="alert">
-      <strong>{problem.message}</strong>
-      {problem.hint && <span>{problem.hint}</span>}
+      <strong>
+        <Inline text={problem.message} />
+      </strong>
+      {problem.hint && (
+        <span>
+          <Inline text={problem.hint} />
+        </span>
+      )}
       {retry && (
         <button type="button" class="link" onClick={retry}>
           Try again
@@ -29,6 +36,23 @@ export function Empty({ title, children }: { title: string; children?: Component
       {children && <div class="empty-next">{children}</div>}
     </div>
   );
+}
+
+export function NothingStored(): JSX.Element {
+  return (
+    <Empty title="Nothing is stored yet">
+      <p>
+        Run <code>ragmem setup</code>: it shows what is on this machine, reads it, and connects your assistants.
+      </p>
+    </Empty>
+  );
+}
+
+/** Whether nothing was ever stored; null until it is known. A view says itself what is wrong with the server. */
+export function useIsEmpty(): boolean | null {
+  const { data, problem } = useGet<Stats>("/v1/memory/stats");
+  if (problem) return false;
+  return data && !Object.keys(data.store).length;
 }
 
 /** Grey lines where text will be: the page keeps its shape while it loads. */
@@ -109,6 +133,56 @@ export function Card({
   );
 }
 
+/** Show a dialog above the page; when it goes, the focus returns to where it was. */
+export function useModal(): { current: HTMLDialogElement | null } {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    const before = document.activeElement as HTMLElement | null;
+    dialog.current?.showModal();
+    return () => {
+      // A dialog that is removed without being closed leaves the focus nowhere.
+      setTimeout(() => {
+        if (document.activeElement === document.body) before?.focus();
+      });
+    };
+  }, []);
+  return dialog;
+}
+
+/** What had the focus before a panel took it. */
+let opener: Element | null = null;
+
+/** Focus a panel when its content changes; when no panel is left, the focus returns to what opened the first. */
+export function usePanelFocus(content: string): { current: HTMLElement | null } {
+  const panel = useRef<HTMLElement>(null);
+  useEffect(() => {
+    const before = document.activeElement;
+    if (before && before !== document.body && !before.closest(".panel")) opener = before;
+    panel.current?.focus({ preventScroll: true });
+    return () => {
+      setTimeout(() => {
+        if (document.activeElement !== document.body || document.querySelector(".panel")) return;
+        const { href } = (opener ?? {}) as Partial<HTMLAnchorElement>;
+        // A list that was loaded again has another element for the same link.
+        const same = [...document.querySelectorAll<HTMLElement>("main a")].find(
+          (one) => href && (one as HTMLAnchorElement).href === href,
+        );
+        (opener?.isConnected ? (opener as HTMLElement) : same)?.focus();
+      });
+    };
+  }, [content]);
+  return panel;
+}
+
+/** Do something on Escape, unless a dialog above takes it. */
+export function onEscape(act: () => void): (event: KeyboardEvent) => void {
+  return (event) => {
+    if (event.key !== "Escape" || (event.target as Element).closest("dialog")) return;
+    event.stopPropagation();
+    act();
+  };
+}
+
 /** A question that has to be answered before something happens; Escape and the other button say no. */
 export function Confirm({
   title,
@@ -125,10 +199,7 @@ export function Confirm({
   onYes: () => void;
   onNo: () => void;
 }): JSX.Element {
-  const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
-    dialog.current?.showModal();
-  }, []);
+  const dialog = useModal();
   return (
     <dialog
       ref={dialog}
@@ -139,7 +210,7 @@ export function Confirm({
         onNo();
       }}
       onClick={(event) => {
-        if (event.target === dialog.current) onNo();
+        if (event.target === event.currentTarget) onNo();
       }}
     >
       <div class="dialog-body">

@@ -60,7 +60,7 @@ function blocksOf(text: string): Block[] {
 const INLINE = /(\*\*[^*\n]+\*\*|`[^`\n]+`)/;
 
 /** Bold and code within a line; the rest as it is. */
-function Inline({ text, words }: { text: string; words: RegExp | null }): JSX.Element {
+export function Inline({ text, words = null }: { text: string; words?: RegExp | null }): JSX.Element {
   return (
     <>
       {text.split(INLINE).map((part, index) => {

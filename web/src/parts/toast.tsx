@@ -13,6 +13,8 @@ interface Note {
 
 const notes = new EventTarget();
 const SHOWN_MS = 6000;
+/** Longer, because there is something to press. */
+const SHOWN_WITH_UNDO_MS = 20_000;
 
 export function say(text: string, undo?: () => void): void {
   notes.dispatchEvent(new CustomEvent<Note>("note", { detail: { text, failed: false, undo } }));
@@ -29,11 +31,12 @@ export function Toasts(): JSX.Element {
   useEffect(() => {
     let timer = 0;
     const show = (event: Event): void => {
-      setNote((event as CustomEvent<Note>).detail);
+      const { detail } = event as CustomEvent<Note>;
+      setNote(detail);
       clearTimeout(timer);
       timer = window.setTimeout(() => {
         setNote(null);
-      }, SHOWN_MS);
+      }, detail.undo ? SHOWN_WITH_UNDO_MS : SHOWN_MS);
     };
     notes.addEventListener("note", show);
     return () => {

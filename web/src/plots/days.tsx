@@ -3,7 +3,7 @@
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
-import { count, day, DAY_MS, isoDay } from "../format";
+import { count, date, DAY_MS, isoDay } from "../format";
 import { KINDS, type Bucket, type Kind } from "../shapes";
 
 export interface Span {
@@ -217,8 +217,8 @@ export function Days({
           <>
             <strong>
               {days === 1
-                ? day(new Date(pointed.start * DAY_MS))
-                : `${day(new Date(pointed.start * DAY_MS))} to ${day(new Date((pointed.end - 1) * DAY_MS))}`}
+                ? date(textOf(pointed.start))
+                : `${date(textOf(pointed.start))} to ${date(textOf(pointed.end - 1))}`}
             </strong>
             {KINDS.filter((kind) => pointed.kinds[kind]).map((kind) => (
               <span key={kind} class={`kind kind-${kind}`}>

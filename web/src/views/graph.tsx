@@ -8,7 +8,19 @@ import { compact, count, counted, date, isoDay } from "../format";
 import { FAMILIES, familyOf } from "../graph/families";
 import { GraphCanvas } from "../graph/canvas";
 import { memoryHref, MemoryPanel } from "../memory";
-import { Ago, CloseButton, Empty, ErrorLine, Meter, Select, Skeleton } from "../parts/basics";
+import {
+  Ago,
+  CloseButton,
+  Empty,
+  ErrorLine,
+  Meter,
+  NothingStored,
+  onEscape,
+  Select,
+  Skeleton,
+  useIsEmpty,
+  usePanelFocus,
+} from "../parts/basics";
 import { Icon } from "../parts/icons";
 import { projectName } from "../projects";
 import { amend, href, readRoute, useRoute } from "../route";
@@ -18,6 +30,8 @@ const SIZES = ["500", "1000", "2000", "5000"];
 const USUAL_SIZE = "1000";
 const STEPS = 200;
 const MOST_FOUND = 8;
+/** Memories that mention a name and are listed beside it. */
+const MENTIONS = 30;
 
 declare global {
   interface Window {
@@ -39,17 +53,18 @@ export function Graph(): JSX.Element {
     project: values.project,
     alone: false,
   });
+  const isEmpty = useIsEmpty();
   return (
     <div class={values.entity || values.open ? "graph-view with-panel open" : "graph-view with-panel"}>
       <div class="graph-main">
         {problem && <ErrorLine problem={problem} retry={reload} />}
         {!data && !problem && <Skeleton lines={3} />}
         {data && data.nodes.length === 0 && (
-          <Empty title="There is no graph yet">
-            <p>
-              Names come from indexed texts: run <code>ragmem seed</code>, or choose another project.
-            </p>
-          </Empty>
+          isEmpty ? <NothingStored /> : (
+            <Empty title="No names are related yet">
+              <p>Names and their relations come from indexed texts.</p>
+            </Empty>
+          )
         )}
         {data && data.nodes.length > 0 && <Picture graph={data} values={values} />}
       </div>
@@ -72,6 +87,7 @@ function Picture({ graph, values }: { graph: CompactGraph; values: Record<string
   const picture = useRef<HTMLCanvasElement>(null);
   const top = useRef<HTMLCanvasElement>(null);
   const [canvas, setCanvas] = useState<GraphCanvas | null>(null);
+  const [placed, setPlaced] = useState(false);
   const hovering = useRef<(id: string | null) => void>(() => undefined);
   const hidden = useMemo(() => new Set((values.hide ?? "").split(",").filter(Boolean)), [values.hide]);
   const [first, last] = useMemo(() => {
@@ -88,6 +104,9 @@ function Picture({ graph, values }: { graph: CompactGraph; values: Record<string
       },
       onHover: (id) => {
         hovering.current(id);
+      },
+      onPlaced: () => {
+        setPlaced(true);
       },
       onSettled: () => {
         top.current?.setAttribute("data-settled", "true");
@@ -140,7 +159,8 @@ function Picture({ graph, values }: { graph: CompactGraph; values: Record<string
   const visible = shown.reduce((sum, one) => sum + one, 0);
   return (
     <>
-      <div class="graph-canvas">
+      <div class={placed ? "graph-canvas" : "graph-canvas placing"}>
+        {!placed && <p role="status">Arranging {counted(graph.nodes.length, "name")}</p>}
         <canvas ref={picture} class="graph-picture" aria-hidden="true" />
         <canvas
           ref={top}
@@ -206,11 +226,12 @@ function Told({
         <>
           <strong>{about.name}</strong> {about.type}, {counted(about.degree, "relation")},{" "}
           {counted(about.memories, "memory", "memories")}
+          {graph.projects.length > 1 && `, ${projectName(graph.projects[about.project] ?? "")}`}
         </>
       ) : (
         <>
-          {count(visible)} of {count(graph.total_nodes)} names, {count(graph.edges.length)} of{" "}
-          {count(graph.total_edges)} relations
+          {count(visible)} of {counted(graph.total_nodes, "related name")}, {count(graph.edges.length)} of{" "}
+          {counted(graph.total_edges, "relation")}
         </>
       )}
     </p>
@@ -224,6 +245,10 @@ function spanOf(values: Record<string, string>, first: number, last: number): [n
   };
   // The last day counts as a whole.
   return [read(values.from, first), values.to ? read(values.to, last) + 86_399 : last];
+}
+
+function dayOf(seconds: number): string {
+  return date(isoDay(new Date(seconds * 1000)));
 }
 
 function Finder({ graph, canvas }: { graph: CompactGraph; canvas: GraphCanvas | null }): JSX.Element {
@@ -275,7 +300,8 @@ function Finder({ graph, canvas }: { graph: CompactGraph; canvas: GraphCanvas | 
             setChosen(0);
           }}
           onKeyDown={(event) => {
-            if (event.key === "Enter") open(listed[chosen]);
+            if (event.key === "Enter" && !listed.length) amend({ entity: text.trim() || undefined, open: undefined });
+            else if (event.key === "Enter") open(listed[chosen]);
             else if (event.key === "Escape") setText("");
             else if (event.key === "ArrowDown") setChosen(Math.min(chosen + 1, listed.length - 1));
             else if (event.key === "ArrowUp") setChosen(Math.max(chosen - 1, 0));
@@ -285,6 +311,7 @@ function Finder({ graph, canvas }: { graph: CompactGraph; canvas: GraphCanvas | 
         />
         {wanted && <span class="quiet">{compact(found.length)}</span>}
       </div>
+      {wanted && !listed.length && <p class="found quiet">None of the names shown here. Enter looks in all names.</p>}
       {listed.length > 0 && (
         <ul class="found" id="found-names" role="listbox" aria-label="Names">
           {listed.map((node, index) => (
@@ -371,7 +398,7 @@ function TimeSlider({
   }, [graph, first, last]);
   return (
     <div class="time-slider" role="group" aria-label="Time">
-      <span class="quiet">{date(new Date(from * 1000).toISOString())}</span>
+      <span class="quiet">{dayOf(from)}</span>
       <div class="time-track">
         <svg viewBox="0 0 600 40" preserveAspectRatio="none" aria-hidden="true">
           {bars.map((height, index) => (
@@ -391,7 +418,7 @@ function TimeSlider({
           max={STEPS}
           value={low}
           aria-label="Mentioned since"
-          aria-valuetext={date(new Date(from * 1000).toISOString())}
+          aria-valuetext={dayOf(from)}
           onInput={(event) => {
             set("from", Number(event.currentTarget.value));
           }}
@@ -402,28 +429,33 @@ function TimeSlider({
           max={STEPS}
           value={high}
           aria-label="Mentioned until"
-          aria-valuetext={date(new Date(to * 1000).toISOString())}
+          aria-valuetext={dayOf(to)}
           onInput={(event) => {
             set("to", Number(event.currentTarget.value));
           }}
         />
       </div>
-      <span class="quiet">{date(new Date(to * 1000).toISOString())}</span>
+      <span class="quiet">{dayOf(to)}</span>
     </div>
   );
 }
 
+/** "30 of 1,204", or one number where all are shown. */
+function ofAll(shown: number, all: number): string {
+  return all > shown ? `${count(shown)} of ${count(all)}` : count(shown);
+}
+
 function EntityPanel({ name, project }: { name: string; project: string | undefined }): JSX.Element {
   const { data, problem, reload } = useGet<EntityWhole>("/v1/memory/entity", { name, project, limit: 60 });
-  const panel = useRef<HTMLElement>(null);
-  useEffect(() => {
-    panel.current?.focus({ preventScroll: true });
-  }, [name]);
+  const panel = usePanelFocus(name);
   const close = (): void => {
     amend({ entity: undefined });
   };
   const [all, setAll] = useState(false);
-  const neighbours = data?.neighbours ?? [];
+  const neighbours = [...(data?.neighbours ?? [])].sort((one, other) => other.weight - one.weight);
+  const inProjects = data?.entity.projects ?? [];
+  const relations = inProjects.reduce((sum, one) => sum + (one.degree ?? 0), 0);
+  const mentions = inProjects.reduce((sum, one) => sum + (one.memories ?? 0), 0);
   const heaviest = Math.max(1, ...neighbours.map((one) => one.weight));
   return (
     <aside
@@ -431,11 +463,7 @@ function EntityPanel({ name, project }: { name: string; project: string | undefi
       ref={panel}
       tabIndex={-1}
       aria-label="Name"
-      onKeyDown={(event) => {
-        if (event.key !== "Escape") return;
-        event.stopPropagation();
-        close();
-      }}
+      onKeyDown={onEscape(close)}
     >
       <div class="panel-bar">
         <a class="action" href={href("search", { q: name, project: readRoute().values.project })}>
@@ -455,17 +483,18 @@ function EntityPanel({ name, project }: { name: string; project: string | undefi
               <i class={`family family-${FAMILIES[familyOf(data.entity.type)]!.id}`} aria-hidden="true" />
               {data.entity.type}
             </span>
-            <span>{counted(data.entity.degree, "relation")}</span>
-            {(data.entity.projects ?? []).slice(0, 4).map((one) => (
+            <span>{counted(relations, "relation")}</span>
+            {inProjects.slice(0, 4).map((one) => (
               <span key={one.project}>{projectName(one.project)}</span>
             ))}
+            {inProjects.length > 4 && <span>{counted(inProjects.length - 4, "other project")}</span>}
           </p>
           <section>
             <h3>
-              Related to <span class="quiet">{neighbours.length}</span>
+              Related to <span class="quiet">{ofAll(neighbours.length, relations)}</span>
             </h3>
             <ul class="link-list">
-              {neighbours.slice(0, all ? 60 : 12).map((one) => (
+              {neighbours.slice(0, all ? neighbours.length : 12).map((one) => (
                 <li key={`${one.project}/${one.name}`}>
                   <a
                     href={href("graph", { ...readRoute().values, entity: one.name, open: undefined })}
@@ -487,10 +516,10 @@ function EntityPanel({ name, project }: { name: string; project: string | undefi
           </section>
           <section>
             <h3>
-              Memories <span class="quiet">{data.memories.length}</span>
+              Memories <span class="quiet">{ofAll(Math.min(MENTIONS, data.memories.length), mentions)}</span>
             </h3>
             <ul class="told-list">
-              {data.memories.slice(0, 30).map((one) => (
+              {data.memories.slice(0, MENTIONS).map((one) => (
                 <li key={one.id}>
                   <a href={memoryHref(one.id)}>{one.title || one.id}</a>
                   <p>{one.text}</p>

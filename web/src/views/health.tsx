@@ -149,13 +149,14 @@ function NotRead(): JSX.Element {
 function ProjectList(): JSX.Element | null {
   const { data, reload } = useGet<{ projects: Project[] }>("/v1/memory/projects");
   const [changing, setChanging] = useState<Project | null>(null);
+  const [all, setAll] = useState(false);
   const projects = data?.projects ?? [];
   const most = Math.max(1, ...projects.map((one) => one.memories));
   if (!projects.length) return null;
   return (
     <Card title="Projects" aside={<span class="quiet">{count(projects.length)}</span>}>
       <ul class="link-list with-action">
-        {projects.slice(0, 14).map((one) => (
+        {projects.slice(0, all ? projects.length : SHOWN).map((one) => (
           <li key={one.id}>
             <a href={href("search", { project: one.id })}>{one.name}</a>
             <Meter share={one.memories / most} />
@@ -170,6 +171,11 @@ function ProjectList(): JSX.Element | null {
           </li>
         ))}
       </ul>
+      {projects.length > SHOWN && !all && (
+        <button type="button" class="link" onClick={() => { setAll(true); }}>
+          Show all {count(projects.length)}
+        </button>
+      )}
       {changing && (
         <ChangeProject
           project={changing}
@@ -184,6 +190,8 @@ function ProjectList(): JSX.Element | null {
   );
 }
 
+/** Projects that are listed at first. */
+const SHOWN = 14;
 const NO_PROJECTS = new Set(["user", "unassigned"]);
 
 /** Ask for another name, or for the project that this one becomes a part of. */

@@ -3,10 +3,20 @@
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 
-import { asProblem, get, post, Problem, useGet } from "../api";
+import { asProblem, get, post, Problem, useGet, usePages } from "../api";
 import { compact, count, counted, dateTime, percent, words } from "../format";
 import { memoryHref, WithPanel } from "../memory";
-import { Ago, Card, Confirm, Empty, ErrorLine, KindDot, Skeleton } from "../parts/basics";
+import {
+  Ago,
+  Card,
+  Confirm,
+  Empty,
+  ErrorLine,
+  KindDot,
+  NothingStored,
+  Skeleton,
+  useIsEmpty,
+} from "../parts/basics";
 import { Icon } from "../parts/icons";
 import { plain } from "../parts/texts";
 import { say, sayProblem } from "../parts/toast";
@@ -34,7 +44,8 @@ const SHOWN = 6;
 
 export function Lifecycle(): JSX.Element {
   const { values } = useRoute();
-  const report = useGet<Report>("/v1/memory/lifecycle", { project: values.project, limit: 12 });
+  const isEmpty = useIsEmpty();
+  const report = useGet<Report>(isEmpty === false ? "/v1/memory/lifecycle" : null, { project: values.project, limit: 12 });
   const [round, setRound] = useState(0);
   const changed = (): void => {
     setRound((before) => before + 1);
@@ -43,12 +54,10 @@ export function Lifecycle(): JSX.Element {
   return (
     <WithPanel open={values.open} onChanged={changed}>
       <div class="view lifecycle">
-        {report.problem?.status === 404 ? (
-          <Empty title="There are no memories yet">
-            <p>
-              {report.problem.message}: {report.problem.hint}
-            </p>
-          </Empty>
+        {isEmpty ? (
+          <NothingStored />
+        ) : isEmpty === null ? (
+          <Skeleton lines={4} tall />
         ) : (
           <>
             {report.problem && <ErrorLine problem={report.problem} retry={report.reload} />}
@@ -63,7 +72,7 @@ export function Lifecycle(): JSX.Element {
                 {report.data && <Topics topics={report.data.clusters} />}
               </div>
               <div>
-                <Archive key={round} onChanged={changed} />
+                <Archive key={round} ofAll={Boolean(values.project)} onChanged={changed} />
                 {report.data && <Runs runs={report.data.runs} onChanged={changed} />}
               </div>
             </div>
@@ -186,13 +195,14 @@ function Next({ project, onChanged }: { project: string | undefined; onChanged: 
     setAsking(false);
     if (!job) return;
     const { signal } = ended.current;
+    const archived = (job.plan?.counts ?? []).reduce((sum, one) => sum + (one.action === "archive" ? one.memories : 0), 0);
     try {
       const begun = await post<Job>("/v1/memory/gc/apply", { job: job.id, confirm: true, wait: 5 });
       setJob(begun);
       // To its end also where the view has been left: a run that was begun goes on.
       const done = await finished(begun, setJob);
       const run = typeof done.outcome?.run === "string" ? done.outcome.run : "";
-      say("Done: the memories are archived", run ? () => { undo(run, onChanged); } : undefined);
+      say(archived ? `Archived ${counted(archived, "memory", "memories")}` : "Done, nothing was archived", run ? () => { undo(run, onChanged); } : undefined);
       onChanged();
     } catch (error) {
       sayProblem(error);
@@ -215,7 +225,7 @@ function Next({ project, onChanged }: { project: string | undefined; onChanged: 
       {problem && <ErrorLine problem={problem} retry={() => { void plan(); }} />}
       {!ready && !problem && (
         <>
-          <p class="quiet">
+          <p class="quiet step">
             {job?.step || "Comparing memories"}
             {job?.total ? ` (${count(job.done)} of ${count(job.total)})` : ""}
           </p>
@@ -286,13 +296,13 @@ function Cluster({ cluster }: { cluster: PlanCluster }): JSX.Element {
     <details>
       <summary>
         <span class={`act act-${cluster.action}`}>{words(cluster.rule.replaceAll("-", " "))}</span>
-        <span>{cluster.statement || cluster.kept.title}</span>
+        <span class="statement">{cluster.statement || cluster.kept.title}</span>
         <span class="number">{count(cluster.size)}</span>
       </summary>
       <ul>
         <Member role="kept" memory={cluster.kept} />
         {hidden.slice(0, all ? hidden.length : SHOWN).map((one) => (
-          <Member key={one.id} role="hidden" memory={one} differs={one.differs} more={one.words_more} />
+          <Member key={one.id} role={cluster.action === "mark" ? "behind" : "hidden"} memory={one} differs={one.differs} more={one.words_more} />
         ))}
       </ul>
       {hidden.length > SHOWN && !all && (
@@ -372,9 +382,8 @@ function Loners({ report }: { report: Report }): JSX.Element | null {
                   ? `checked after ${counted(one.left, "newer one")}`
                   : words(one.action)}
             </span>
-            <span class="quiet">
-              {projectName(one.project)}, worthless with {percent(one.score)}
-              {one.reasons.length > 0 && `: ${one.reasons.join(", ")}`}
+            <span class="quiet" title={one.reasons.join("\n")}>
+              {projectName(one.project)}, {percent(one.score)} likely to be worthless
             </span>
           </li>
         ))}
@@ -411,9 +420,10 @@ function Topics({ topics }: { topics: Topic[] }): JSX.Element | null {
   );
 }
 
-function Archive({ onChanged }: { onChanged: () => void }): JSX.Element {
-  const [limit, setLimit] = useState(12);
-  const { data, problem, reload } = useGet<ArchivePage>("/v1/memory/archive", { limit });
+/** The archive, which is not kept by project. */
+function Archive({ ofAll, onChanged }: { ofAll: boolean; onChanged: () => void }): JSX.Element {
+  const { pages, problem, loading, reload, more } = usePages<ArchivePage>("/v1/memory/archive", { limit: 12 });
+  const data = pages[0];
   const [gone, setGone] = useState<ReadonlySet<string>>(new Set());
   const restore = (item: Archived): void => {
     setGone(new Set([...gone, item.full_id]));
@@ -428,9 +438,12 @@ function Archive({ onChanged }: { onChanged: () => void }): JSX.Element {
       },
     );
   };
-  const shown = data?.archived.filter((item) => !gone.has(item.full_id)) ?? [];
+  const shown = pages.flatMap((page) => page.archived).filter((item) => !gone.has(item.full_id));
   return (
-    <Card title="Archive" aside={data && <span class="quiet">{counted(data.total, "memory", "memories")}</span>}>
+    <Card
+      title="Archive"
+      aside={data && <span class="quiet">{counted(data.total, "memory", "memories")}{ofAll && " of all projects"}</span>}
+    >
       {problem && <ErrorLine problem={problem} retry={reload} />}
       {!data && !problem && <Skeleton lines={4} />}
       {data && !shown.length && (
@@ -458,9 +471,9 @@ function Archive({ onChanged }: { onChanged: () => void }): JSX.Element {
           </li>
         ))}
       </ul>
-      {data?.next && limit < 200 && (
-        <button type="button" class="link" onClick={() => { setLimit(200); }}>
-          Show more
+      {more && (
+        <button type="button" class="link" disabled={loading} onClick={more}>
+          {loading ? "Loading" : "Show more"}
         </button>
       )}
     </Card>

@@ -4,11 +4,22 @@ import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import { post, useGet, useLoaded } from "../api";
-import { compact, counted, seconds } from "../format";
+import { compact, count, counted, seconds } from "../format";
 import { memoryHref, WithPanel } from "../memory";
-import { Ago, Empty, ErrorLine, KindDot, Meter, Origin, Select, Skeleton } from "../parts/basics";
+import {
+  Ago,
+  Empty,
+  ErrorLine,
+  KindDot,
+  Meter,
+  NothingStored,
+  Origin,
+  Select,
+  Skeleton,
+  useIsEmpty,
+} from "../parts/basics";
 import { Icon } from "../parts/icons";
-import { Marked, plain, wordsOf } from "../parts/texts";
+import { Inline, Marked, plain, wordsOf } from "../parts/texts";
 import { projectName } from "../projects";
 import { amend, go, href, useRoute } from "../route";
 import {
@@ -43,6 +54,7 @@ export function Search(): JSX.Element {
   const query = values.q ?? "";
   const words = useMemo(() => wordsOf(query), [query]);
   const [round, setRound] = useState(0);
+  const isEmpty = useIsEmpty();
   return (
     <WithPanel
       open={values.open}
@@ -54,10 +66,12 @@ export function Search(): JSX.Element {
       <div class="view search">
         <Box query={query} />
         <Filters values={values} />
-        {query.trim() ? (
+        {isEmpty ? (
+          <NothingStored />
+        ) : query.trim() ? (
           <Answers key={round} values={values} words={words} />
         ) : (
-          <Start project={values.project} open={values.open} />
+          <Start key={round} values={values} />
         )}
       </div>
     </WithPanel>
@@ -68,14 +82,18 @@ function Box({ query }: { query: string }): JSX.Element {
   const [text, setText] = useState(query);
   const input = useRef<HTMLInputElement>(null);
   const timer = useRef(0);
+  const asked = useRef(query);
   useEffect(() => {
-    if (input.current !== document.activeElement) setText(query);
+    // The box follows the address, except where the address follows the box.
+    if (query !== asked.current) setText(query);
+    asked.current = query;
   }, [query]);
   useEffect(() => () => { clearTimeout(timer.current); }, []);
   const ask = (question: string): void => {
     clearTimeout(timer.current);
+    asked.current = question.trim();
     // A result that was opened meanwhile stays open.
-    amend({ q: question.trim() || undefined }, { replace: true });
+    amend({ q: asked.current || undefined }, { replace: true });
   };
   return (
     <form
@@ -267,20 +285,22 @@ function Answers({ values, words }: { values: Record<string, string>; words: Reg
   if (!shown) return <Skeleton lines={9} tall />;
   if (!shown.matches.length) return <Nothing values={values} notes={shown.notes} />;
   return (
-    <div class={loading ? "answers waiting" : "answers"} aria-live="polite" aria-busy={loading}>
-      <p class="summary">
+    <div class={loading ? "answers waiting" : "answers"} aria-busy={loading}>
+      <p class="summary" role="status">
         <span>
           <strong>{counted(shown.matches.length, "memory", "memories")}</strong> in {seconds(shown.seconds)}
         </span>
         <span>searched by {shown.rung}</span>
         {shown.route.name && (
           <span>
-            read as a question of <em>{shown.route.name}</em>
+            type of answer: <em>{shown.route.name}</em>
           </span>
         )}
       </p>
       {shown.notes.map((note) => (
-        <p key={note} class="notice">{note}</p>
+        <p key={note} class="notice">
+          <Inline text={note} />
+        </p>
       ))}
       <ol class="results">
         {shown.matches.map((match) => (
@@ -292,25 +312,29 @@ function Answers({ values, words }: { values: Record<string, string>; words: Reg
 }
 
 function Nothing({ values, notes }: { values: Record<string, string>; notes: string[] }): JSX.Element {
-  const filtered = ["kind", "source", "since", "until", "how", "project"].filter((name) => values[name]);
   return (
     <Empty title="No results">
-      {notes.map((note) => <p key={note}>{note}</p>)}
-      {filtered.length > 0 && (
-        <button
-          type="button"
-          class="button"
-          onClick={() => { go("search", { q: values.q }); }}
-        >
-          Search without filters
-        </button>
-      )}
+      {notes.map((note) => (
+        <p key={note}>
+          <Inline text={note} />
+        </p>
+      ))}
+      <Unfilter values={values} />
       {values.nearest !== "1" && (
         <button type="button" class="button" onClick={() => { amend({ nearest: "1" }); }}>
           Show what is nearest
         </button>
       )}
     </Empty>
+  );
+}
+
+function Unfilter({ values }: { values: Record<string, string> }): JSX.Element | null {
+  if (!["kind", "source", "since", "until", "how", "project"].some((name) => values[name])) return null;
+  return (
+    <button type="button" class="button" onClick={() => { go("search", { q: values.q }); }}>
+      {values.q ? "Search without filters" : "Remove the filters"}
+    </button>
   );
 }
 
@@ -415,23 +439,28 @@ export function Meta({
   );
 }
 
-/** Before anything was asked: how much there is, and what came last. */
-function Start({ project, open }: { project: string | undefined; open: string | undefined }): JSX.Element {
+/** Before anything was asked: how much there is, and what came last of what the filters let through. */
+function Start({ values }: { values: Record<string, string> }): JSX.Element {
+  const { project, source, since, until, open } = values;
   const stats = useGet<Stats>("/v1/memory/stats").data;
-  const page = useGet<MemoryPage>("/v1/memory/memories", { limit: 12, project });
+  const kind = (values.kind ?? "").split(",").filter(Boolean);
+  const page = useGet<MemoryPage>("/v1/memory/memories", { limit: 12, project, source, kind, since, until });
+  const filtered = project || source || since || until || kind.length;
   return (
     <>
       <Tour />
-      <Figures stats={stats} />
-      <h2 class="list-head">Latest memories</h2>
+      {!filtered && <Figures stats={stats} />}
+      <h2 class="list-head">
+        {page.data && page.data.total > page.data.memories.length
+          ? `Latest of ${count(page.data.total)} memories`
+          : "Latest memories"}
+      </h2>
       {page.problem && <ErrorLine problem={page.problem} retry={page.reload} />}
       {!page.data && !page.problem && <Skeleton lines={8} tall />}
-      {page.data && !page.data.memories.length && (
-        <Empty title="Nothing is stored yet">
-          <p>
-            Run <code>ragmem setup</code>: it shows what is on this machine, reads it, and connects your
-            assistants.
-          </p>
+      {page.data && !page.data.memories.length && !filtered && <NothingStored />}
+      {page.data && !page.data.memories.length && filtered && (
+        <Empty title="No memory passes the filters">
+          <Unfilter values={values} />
         </Empty>
       )}
       {page.data && page.data.memories.length > 0 && (
@@ -488,20 +517,20 @@ function Tour(): JSX.Element | null {
 
 function Figures({ stats }: { stats: Stats | null }): JSX.Element {
   const total = stats?.catalog.total;
-  const figures: [string, number | undefined, string][] = [
-    ["memories", total?.memories, href("timeline")],
-    ["names", stats?.store.entities, href("graph")],
-    ["relations", stats?.store.relations, href("graph")],
-    ["projects", stats ? Object.keys(stats.catalog.project).length : undefined, href("health")],
-    ["in the archive", stats?.archived, href("lifecycle")],
+  const figures: [one: string, many: string, value: number | undefined, target: string][] = [
+    ["memory", "memories", total?.memories, href("timeline")],
+    ["name", "names", stats?.store.entities, href("graph")],
+    ["relation", "relations", stats?.store.relations, href("graph")],
+    ["project", "projects", stats ? Object.keys(stats.catalog.project).length : undefined, href("health")],
+    ["in the archive", "in the archive", stats?.archived, href("lifecycle")],
   ];
   return (
     <ul class="figure-row">
-      {figures.map(([label, value, target]) => (
-        <li key={label}>
+      {figures.map(([one, many, value, target]) => (
+        <li key={one}>
           <a href={target}>
             <strong>{value === undefined ? "–" : compact(value)}</strong>
-            <span>{label}</span>
+            <span>{value === 1 ? one : many}</span>
           </a>
         </li>
       ))}

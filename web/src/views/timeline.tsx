@@ -1,18 +1,16 @@
 /** Timeline: what happened when, and how it fades. */
 
 import type { JSX } from "preact";
-import { useEffect, useState } from "preact/hooks";
 
-import { get, useGet } from "../api";
+import { useGet, usePages } from "../api";
 import { counted, date } from "../format";
 import { memoryHref, WithPanel } from "../memory";
-import { Card, Empty, ErrorLine, Skeleton } from "../parts/basics";
-import { sayProblem } from "../parts/toast";
+import { Card, Empty, ErrorLine, NothingStored, Skeleton } from "../parts/basics";
 import { plain } from "../parts/texts";
 import { Days, type Span } from "../plots/days";
 import { DecayCurves } from "../plots/decay";
 import { amend, useRoute } from "../route";
-import type { MemoryItem, MemoryPage, Timeline as Counts, MemoryDetail } from "../shapes";
+import type { MemoryPage, Timeline as Counts, MemoryDetail } from "../shapes";
 import { Meta, moveBetween } from "./search";
 
 const PAGE = 30;
@@ -28,11 +26,7 @@ export function Timeline(): JSX.Element {
         {counts.problem && <ErrorLine problem={counts.problem} retry={counts.reload} />}
         {!counts.data && !counts.problem && <Skeleton lines={6} tall />}
         {counts.data && counts.data.buckets.length === 0 && (
-          <Empty title="There are no memories yet">
-            <p>
-              Run <code>ragmem seed</code>, or choose another project.
-            </p>
-          </Empty>
+          project ? <Empty title="This project has no memories" /> : <NothingStored />
         )}
         {counts.data && counts.data.buckets.length > 0 && (
           <>
@@ -87,29 +81,13 @@ function Items({
   open: string | undefined;
 }): JSX.Element {
   const parameters = { since: span?.from, until: span?.until, project, limit: PAGE };
-  const first = useGet<MemoryPage>("/v1/memory/memories", parameters);
-  const [more, setMore] = useState<{ memories: MemoryItem[]; next: string | null }>({ memories: [], next: null });
-  const [loading, setLoading] = useState(false);
-  useEffect(() => {
-    setMore({ memories: [], next: first.data?.next ?? null });
-  }, [first.data]);
-  const loadMore = (): void => {
-    setLoading(true);
-    get<MemoryPage>("/v1/memory/memories", { ...parameters, cursor: more.next })
-      .then((page) => {
-        setMore({ memories: [...more.memories, ...page.memories], next: page.next });
-      }, sayProblem)
-      .finally(() => {
-        setLoading(false);
-      });
-  };
-  if (first.problem) return <ErrorLine problem={first.problem} retry={first.reload} />;
-  if (!first.data) return <Skeleton lines={8} tall />;
-  const memories = [...first.data.memories, ...more.memories];
+  const { pages, problem, loading, reload, more } = usePages<MemoryPage>("/v1/memory/memories", parameters);
+  if (!pages[0]) return problem ? <ErrorLine problem={problem} retry={reload} /> : <Skeleton lines={8} tall />;
+  const memories = pages.flatMap((page) => page.memories);
   return (
     <section aria-label="Memories of the period">
       <h2 class="list-head">
-        {span ? counted(first.data.total, "memory", "memories") : "Latest first"}
+        {span ? counted(pages[0].total, "memory", "memories") : "Latest first"}
       </h2>
       {!memories.length && <Empty title="Nothing in this period" />}
       <ol class="results plain">
@@ -125,8 +103,9 @@ function Items({
           </li>
         ))}
       </ol>
-      {more.next && (
-        <button type="button" class="button" disabled={loading} onClick={loadMore}>
+      {problem && <ErrorLine problem={problem} />}
+      {more && (
+        <button type="button" class="button" disabled={loading} onClick={more}>
           {loading ? "Loading" : "Show more"}
         </button>
       )}

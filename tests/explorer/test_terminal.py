@@ -182,10 +182,10 @@ def test_without_colours_what_is_chosen_is_told_by_other_means(terminal):
 BROKEN = """
 import sys
 from ragmem.cli.explorer import overview
-def numbers(*_):
+def facts_of(*_):
     secret = "local value"
     raise RuntimeError("the abacus fell over")
-overview.numbers = numbers
+overview.facts_of = facts_of
 from ragmem.__main__ import main
 main()
 """

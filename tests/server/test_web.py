@@ -488,6 +488,43 @@ def test_a_name_that_is_not_drawn_is_looked_for_in_all_names(inside):
     inside.told.clear()
 
 
+def test_a_link_to_what_is_not_there_is_answered_and_left(inside):
+    page = inside.page
+    for place in ("timeline?from=garbage&until=x", "timeline?from=2030-01-01&until=2029-01-01"):
+        inside.go(f"#/{place}")
+        page.get_by_text("Latest first").wait_for()
+    assert not inside.told
+    inside.go("#/timeline?project=nowhere")
+    page.get_by_text('no project "nowhere"').wait_for()
+    page.get_by_label("Project").select_option("all projects")
+    page.locator(".days").wait_for()
+    assert "404" in inside.told.pop()
+
+
+def test_nothing_is_said_to_be_found_only_of_the_present_question(inside):
+    page = inside.page
+    inside.go("#/search?q=xyzzyplugh")
+    page.get_by_text("No results").wait_for()
+    held = []
+
+    def hold(route):
+        held.append(route)
+
+    page.route("**/v1/memory/query", hold)
+    page.get_by_label("Search memories").fill("PostgreSQL")
+    page.wait_for_url("**PostgreSQL")
+    page.locator(".view .skeleton").wait_for()
+    assert page.get_by_text("No results").count() == 0
+    held[0].continue_()
+    page.locator(".result").first.wait_for()
+
+
+def test_a_word_of_a_script_without_spaces_is_marked(inside):
+    inside.post("/v1/memory/memories", text="我们决定把数据库迁移到 PostgreSQL。", title="迁移")
+    inside.go("#/search?q=数据库&nearest=1")
+    inside.page.locator(".result", has_text="迁移").locator("mark", has_text="数据库").first.wait_for()
+
+
 def test_sizes_are_those_of_the_command_line(inside):
     inside.go("#/health")
     stats = httpx.get(

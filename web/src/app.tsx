@@ -1,10 +1,10 @@
 /** The frame of the page: the way between views, the project, the theme, the keys. */
 
 import type { JSX } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useErrorBoundary, useState } from "preact/hooks";
 
 import { asProblem, Problem, session, sessionEnded, signIn, signOut } from "./api";
-import { CloseButton, useModal } from "./parts/basics";
+import { CloseButton, ErrorLine, useModal } from "./parts/basics";
 import { Icon, type IconName } from "./parts/icons";
 import { ProgressStrip } from "./parts/progress";
 import { sayProblem, Toasts } from "./parts/toast";
@@ -161,7 +161,7 @@ function Frame({ onOut }: { onOut: () => void }): JSX.Element {
       <main id="main" tabIndex={-1} class={`main main-${view.id}`}>
         <header class="bar">
           <h1>{view.label}</h1>
-          {view.ofProject && projects.length > 1 && (
+          {view.ofProject && (projects.length > 1 || project) && (
             <label class={project ? "select chosen" : "select"}>
               <span>Project</span>
               <select
@@ -171,6 +171,7 @@ function Frame({ onOut }: { onOut: () => void }): JSX.Element {
                 }}
               >
                 <option value="">all projects</option>
+                {project && projects.every((one) => one.id !== project) && <option value={project}>{project}</option>}
                 {projects.map((one) => (
                   <option key={one.id} value={one.id}>
                     {one.name}
@@ -181,12 +182,18 @@ function Frame({ onOut }: { onOut: () => void }): JSX.Element {
           )}
         </header>
         <ProgressStrip />
-        <view.show key={view.id} />
+        <Shown key={view.id} view={view} />
       </main>
       <Toasts />
       {help && <Keys onClose={() => { setHelp(false); }} />}
     </div>
   );
+}
+
+/** A view; if it cannot be drawn, a line instead of an empty page. */
+function Shown({ view }: { view: View }): JSX.Element {
+  const [error, reset] = useErrorBoundary();
+  return error ? <ErrorLine problem={asProblem(error)} retry={reset} /> : <view.show />;
 }
 
 function isWriting(event: KeyboardEvent): boolean {

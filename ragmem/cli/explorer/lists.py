@@ -121,23 +121,14 @@ class Records(ListPane):
             everywhere=projects is None,
             limit=MOST,
         )
-        return Page(
-            [
-                Row(
-                    (
-                        one.memory.event_time.strftime("%Y-%m-%d"),
-                        one.type.value,
-                        memory.redactor.redact(one.record.title(memory.redactor))[0],
-                        one.memory.scope.project,
-                        one.memory.short_id,
-                    ),
-                    key=one.memory.short_id,
-                    opens=("memory", one.memory.id),
-                    detail=excerpt(one.memory, redactor=memory.redactor),
-                )
-                for one in found
-            ]
-        )
+        rows = []
+        for one in found:
+            stored, title = one.memory, memory.redactor.redact(one.record.title(memory.redactor))[0]
+            date, short = stored.event_time.strftime("%Y-%m-%d"), stored.short_id
+            cells = (date, one.type.value, title, stored.scope.project, short)
+            detail = excerpt(stored, redactor=memory.redactor)
+            rows.append(Row(cells, key=short, opens=("memory", stored.id), detail=detail))
+        return Page(rows)
 
 
 MOST_INJECTIONS = 1_000
@@ -258,30 +249,17 @@ class Transcripts(ListPane):
     def page(self, memory: Ragmem, query: FilterQuery, after: Any) -> Page:  # noqa: ARG002 - of every list
         """Return all known transcripts."""
         found = transcript_states(memory.catalog, memory.settings, home=memory.home)
-        rows = [
-            Row(
-                (
-                    local_minute(one.read_at),
-                    one.assistant,
-                    f"{one.exchanges:,}",
-                    size(one.size),
-                    shorten_home(one.path),
-                ),
-                key=one.session,
-                path=one.path,
-                detail=f"{one.path}\nsession {one.session}\nproject {one.project or 'none'}\n"
-                f"read to byte {one.position:,} of {one.size:,}",
-            )
-            for one in found.read
-        ]
-        rows += [
-            Row(
-                ("never", "", "", size(one.size), shorten_home(one.path)),
-                path=one.path,
-                detail=f"{one.path}\nnever read: ragmem seed --source transcripts",
-            )
-            for one in found.unread
-        ]
+        rows = []
+        for one in found.read:
+            read = (local_minute(one.read_at), one.assistant, f"{one.exchanges:,}")
+            about = f"session {one.session}\nproject {one.project or 'none'}\nread to byte {one.position:,}"
+            detail = f"{one.path}\n{about} of {one.size:,}"
+            cells = (*read, size(one.size), shorten_home(one.path))
+            rows.append(Row(cells, key=one.session, path=one.path, detail=detail))
+        for other in found.unread:
+            cells = ("never", "", "", size(other.size), shorten_home(other.path))
+            detail = f"{other.path}\nnever read: ragmem seed --source transcripts"
+            rows.append(Row(cells, path=other.path, detail=detail))
         waits = plural(found.waiting, "exchange waits", "exchanges wait")
         return Page(rows, status=f"{waits} for vectors" if found.waiting else "")
 
@@ -301,21 +279,13 @@ class Agents(ListPane):
 
     def page(self, memory: Ragmem, query: FilterQuery, after: Any) -> Page:  # noqa: ARG002 - of every list
         """Return all agents."""
-        return Page(
-            [
-                Row(
-                    (
-                        one.id,
-                        f"{one.status} (stale)" if one.stale else one.status,
-                        local_minute(one.last_seen),
-                        memory.redactor.redact(one.current_task)[0],
-                    ),
-                    key=one.id,
-                    detail=f"{one.id}\n{one.status}\n\n{memory.redactor.redact(one.current_task)[0]}",
-                )
-                for one in memory.agents.agents()
-            ]
-        )
+        rows = []
+        for one in memory.agents.agents():
+            task = memory.redactor.redact(one.current_task)[0]
+            status = f"{one.status} (stale)" if one.stale else one.status
+            cells = (one.id, status, local_minute(one.last_seen), task)
+            rows.append(Row(cells, key=one.id, detail=f"{one.id}\n{status}\n\n{task}"))
+        return Page(rows)
 
 
 class Queue(ListPane):

@@ -15,10 +15,10 @@ from textual.events import Resize
 from textual.theme import Theme
 from textual.widgets import TabPane
 
-from ragmem.cli.common import printable
+from ragmem.cli.common import moment, printable
 from ragmem.cli.explorer.connections import LINKED_COLUMNS, linked_row
 from ragmem.cli.explorer.entities import entity_key
-from ragmem.cli.explorer.memory_detail import MemoryDetail, history_row, read_detail, score_of
+from ragmem.cli.explorer.memory_detail import MemoryDetail, read_detail, score_of
 from ragmem.cli.explorer.plain import Plain
 from ragmem.cli.explorer.table import Column, Row, Table
 from ragmem.cli.explorer.tabs import TabbedScreen
@@ -123,7 +123,9 @@ class MemoryScreen(TabbedScreen):
                 for name in found.entities
             ]
         )
-        self.table("happenings").fill([Row(history_row(one, redactor=redactor)) for one in found.history])
+        self.table("happenings").fill(
+            [Row((moment(one.at), one.what, redactor.redact(one.detail)[0])) for one in found.history]
+        )
         self.count("connections", len(found.links))
         self.count("entities", len(found.entities))
         self.count("history", len(found.history))

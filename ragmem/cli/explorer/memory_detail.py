@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ragmem.api.memory import Ragmem
-from ragmem.cli.common import moment, shorten_home
+from ragmem.cli.common import shorten_home
 from ragmem.cli.inspect.lines import describe_life
 from ragmem.domain.model import Match, Memory
 from ragmem.domain.secrets.redaction import Redactor
@@ -130,8 +130,3 @@ def score_of(match: Match, redactor: Redactor) -> str:
 def bar(value: float, width: int = 20) -> str:
     """Return a bar for a value between 0 and 1, "" for others."""
     return "█" * round(value * width) + "·" * (width - round(value * width)) if 0 <= value <= 1 else ""
-
-
-def history_row(one: HistoryEvent, redactor: Redactor) -> tuple[str, str, str]:
-    """Return the time, the event and the detail, without secrets."""
-    return moment(one.at), one.what, redactor.redact(one.detail)[0]

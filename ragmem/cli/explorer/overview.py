@@ -1,7 +1,6 @@
 """The first view: the size of the memory, its sources, its age and its decay."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from rich.text import Text
 
@@ -19,23 +18,15 @@ LATER = ("ages", "decay", "degree")
 """Names of plots, as in `ragmem inspect plots`; the later ones take longer."""
 
 
-@dataclass(frozen=True, slots=True)
-class Numbers:
-    """The content of the overview; `facts` are pairs of a name and a value."""
-
-    facts: Sequence[tuple[str, str]]
-    plots: Sequence[Plot]
-
-
-def numbers(memory: Ragmem, projects: tuple[str, ...] | None) -> Numbers:
-    """Return the numbers of these projects (None: of all); size, text and store always count all projects."""
+def facts_of(memory: Ragmem, projects: tuple[str, ...] | None) -> list[tuple[str, str]]:
+    """Return names and values of these projects (None: of all); only the memories are not of all projects."""
     catalog = memory.catalog
     states = cross_count(catalog.database, "state", "kind", Filter(projects=projects))
     count = sum(sum(one.values()) for one in states.values())
     waiting = sum(states.get(State.PENDING.value, {}).values())
     found = memory.reports.statistics()
     held, total = found["inbox"], found["catalog"]["total"]
-    facts = [
+    return [
         ("size", size(found["bytes"])),
         ("memories", f"{count:,}" + (f"; {waiting:,} wait for vectors" if waiting else "")),
         ("text", f"{size(total['characters'])} in {total['chunks']:,} chunks"),
@@ -44,7 +35,6 @@ def numbers(memory: Ragmem, projects: tuple[str, ...] | None) -> Numbers:
         ("archive", f"{catalog.archive.count():,}"),
         ("inbox", f"{held['waiting']:,} wait, {held['aside']:,} rejected"),
     ]
-    return Numbers(facts, list(memory.reports.plots(FIRST, projects=projects).values()))
 
 
 class Overview(ReportPane):
@@ -52,30 +42,29 @@ class Overview(ReportPane):
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's
         super().__init__(id=id)
-        self._numbers: Numbers | None = None
+        self._facts: Sequence[tuple[str, str]] = ()
+        self._plots: list[Plot] = []
 
     async def read(self) -> None:
-        """Read the numbers, and then the plots that take longer."""
-        projects = self.app.reader.projects
-        found = await self.app.reader.run(lambda memory: numbers(memory, projects))
-        self._show(found)
-        more = await self.app.reader.run(lambda memory: memory.reports.plots(LATER, projects=projects))
-        self._show(Numbers(found.facts, [*found.plots, *more.values()]))
-
-    def _show(self, found: Numbers) -> None:
-        self._numbers = found
+        """Read the facts, and then the plots, last those that take longer."""
+        run, projects = self.app.reader.run, self.app.reader.projects
+        self._facts = await run(lambda memory: facts_of(memory, projects))
+        self._plots = list(
+            (await run(lambda memory: memory.reports.plots(FIRST, projects=projects))).values()
+        )
+        self.redraw()
+        self._plots += (await run(lambda memory: memory.reports.plots(LATER, projects=projects))).values()
         self.redraw()
 
     def draw(self) -> Text | None:
         """Return the facts and the plots."""
-        found = self._numbers
-        if found is None:
+        if not self._facts:
             return None
-        wide = max(len(name) for name, _ in found.facts)
+        wide = max(len(name) for name, _ in self._facts)
         width = max(40, self.size.width - 6)
         text = [
             f"{heading(name.ljust(wide))}  {truncate(printable(value), width - wide - 2)}"
-            for name, value in found.facts
+            for name, value in self._facts
         ]
-        text += plot_lines(found.plots, width=width, theme=self.app.current_theme)
+        text += plot_lines(self._plots, width=width, theme=self.app.current_theme)
         return text_of(text)

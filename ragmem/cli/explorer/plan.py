@@ -141,7 +141,7 @@ def _row(item: Item, told: Sequence[str], redactor: Redactor) -> Row:
 class PlanScreen(Screen[None]):
     """The plan of gc."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("backspace,escape", "leave", show=False)]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("backspace,escape", "app.pop_screen", show=False)]
 
     app: "Shell"
 
@@ -154,7 +154,3 @@ class PlanScreen(Screen[None]):
     def on_mount(self) -> None:
         """Focus the list."""
         self.query_one(PlanList).take_focus()
-
-    def action_leave(self) -> None:
-        """Go back."""
-        self.app.pop_screen()

@@ -21,7 +21,7 @@ class TabbedScreen(Screen[None]):
     TABS: ClassVar[tuple[str, ...]] = ()
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "leave", "Back"),
+        Binding("escape", "app.pop_screen", "Back"),
         Binding("right_square_bracket", "turn(1)", "Next tab", key_display="]"),
         Binding("left_square_bracket", "turn(-1)", show=False),
         *(Binding(str(number), f"tab({number})", show=False) for number in range(1, 7)),
@@ -79,10 +79,6 @@ class TabbedScreen(Screen[None]):
         table = event.data_table
         if isinstance(table, Table) and table.current is not None:
             self.app.open_row(table.current)
-
-    def action_leave(self) -> None:
-        """Go back to the previous screen."""
-        self.app.pop_screen()
 
     def action_tab(self, number: int) -> None:
         """Show a tab by its number."""

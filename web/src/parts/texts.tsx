@@ -9,14 +9,21 @@ const COMMON = new Set(
   ),
 );
 
+/** Scripts without spaces between words: a word is marked wherever it stands. */
+const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u;
+
 /** The words of a question that are worth marking, as one expression; null for none. */
 export function wordsOf(query: string): RegExp | null {
   const words = [...new Set(query.toLowerCase().match(/[\p{L}\p{N}_.-]{2,}/gu) ?? [])]
     .map((word) => word.replace(/^[.-]+|[.-]+$/g, ""))
     .filter((word) => word.length > 1 && !COMMON.has(word))
     // Other forms of a word have its beginning in common.
-    .map((word) => (word.length > 5 ? word.slice(0, -1) : word).replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
-  return words.length ? new RegExp(`(?<![\\p{L}\\p{N}])(?:${words.join("|")})[\\p{L}\\p{N}]*`, "giu") : null;
+    .map((word) => {
+      const quoted = word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+      if (UNSPACED.test(word)) return quoted;
+      return `(?<![\\p{L}\\p{N}])${word.length > 5 ? quoted.slice(0, -1) : quoted}[\\p{L}\\p{N}]*`;
+    });
+  return words.length ? new RegExp(words.join("|"), "giu") : null;
 }
 
 export function Marked({ text, words }: { text: string; words: RegExp | null }): JSX.Element {

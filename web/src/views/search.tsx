@@ -282,7 +282,8 @@ function Answers({ values, words }: { values: Record<string, string>; words: Reg
   if (data) before.current = data;
   const shown = data ?? (loading ? before.current : null);
   if (problem) return <ErrorLine problem={problem} retry={reload} />;
-  if (!shown) return <Skeleton lines={9} tall />;
+  // That nothing was found is said only of the present question.
+  if (!shown || (loading && !shown.matches.length)) return <Skeleton lines={9} tall />;
   if (!shown.matches.length) return <Nothing values={values} notes={shown.notes} />;
   return (
     <div class={loading ? "answers waiting" : "answers"} aria-busy={loading}>

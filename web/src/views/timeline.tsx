@@ -19,7 +19,7 @@ export function Timeline(): JSX.Element {
   const { values } = useRoute();
   const { project } = values;
   const counts = useGet<Counts>("/v1/memory/timeline", { by: "day", project });
-  const span = values.from && values.until ? { from: values.from, until: values.until } : null;
+  const span = spanOf(values);
   return (
     <WithPanel open={values.open} onChanged={counts.reload}>
       <div class="view timeline">
@@ -61,6 +61,11 @@ export function Timeline(): JSX.Element {
       </div>
     </WithPanel>
   );
+}
+
+/** The span in the address; none if it has no two days, one after the other. */
+function spanOf({ from = "", until = "" }: Record<string, string>): Span | null {
+  return Date.parse(`${from}T00:00:00Z`) < Date.parse(`${until}T00:00:00Z`) ? { from, until } : null;
 }
 
 function setSpan(span: Span | null): void {

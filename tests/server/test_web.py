@@ -248,6 +248,28 @@ def test_a_plan_of_gc_waits_for_its_turn(inside):
     inside.told.clear()
 
 
+def test_an_undo_waits_for_its_turn(inside):
+    page = inside.page
+    stored = inside.post("/v1/memory/memories", text="The dinghy drifts because of ebb.", title="Dinghy")
+    asked = []
+
+    def answer(route):
+        asked.append(route.request.post_data_json)
+        if len(asked) > 1:
+            route.continue_()
+        else:
+            route.fulfill(status=409, json={"detail": "plan still runs", "hint": ""})
+
+    page.route("**/v1/memory/gc/undo", answer)
+    inside.go(f"#/search?open={stored['id']}")
+    page.get_by_role("button", name="Forget").click()
+    page.get_by_role("dialog").get_by_role("button", name="Forget").click()
+    page.locator(".toast").get_by_role("button", name="Undo").click()
+    page.get_by_text("It is back").wait_for()
+    assert len(asked) == 2
+    assert "409" in inside.told.pop()
+
+
 def test_html_in_a_memory_is_text_wherever_it_is_shown(inside):
     page = inside.page
     stored = inside.post(

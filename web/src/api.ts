@@ -77,6 +77,20 @@ export async function post<T>(path: string, body: unknown, signal?: AbortSignal)
   return (await send("POST", path, body, signal)) as T;
 }
 
+const TURN_MS = 700;
+
+/** Begin a job of gc; while another one runs, as the plan that a view makes by itself, it waits for its turn. */
+export async function postInTurn<T>(path: string, body: unknown, signal?: AbortSignal): Promise<T> {
+  for (;;) {
+    try {
+      return await post<T>(path, body, signal);
+    } catch (error) {
+      if (signal?.aborted || asProblem(error).status !== 409) throw error;
+      await new Promise((resolve) => setTimeout(resolve, TURN_MS));
+    }
+  }
+}
+
 export async function put<T>(path: string, body: unknown): Promise<T> {
   return (await send("PUT", path, body)) as T;
 }

@@ -3,7 +3,7 @@
 import type { ComponentChildren, JSX } from "preact";
 import { useState } from "preact/hooks";
 
-import { post, put, useGet } from "./api";
+import { post, postInTurn, put, useGet } from "./api";
 import { date, dateTime, percent, tail, words } from "./format";
 import { Ago, CloseButton, Confirm, ErrorLine, KindDot, Meter, onEscape, Origin, Skeleton, usePanelFocus } from "./parts/basics";
 import { Icon } from "./parts/icons";
@@ -114,7 +114,7 @@ function Actions({
     setAsking(false);
     post<{ run: string }>("/v1/memory/forget", { ids: [memory.full_id], confirm: true }).then(({ run }) => {
       say("Forgotten: it is archived", () => {
-        post("/v1/memory/gc/undo", { run, confirm: true }).then(() => {
+        postInTurn("/v1/memory/gc/undo", { run, confirm: true }).then(() => {
           say("It is back");
           onChanged();
         }, sayProblem);

@@ -3,7 +3,7 @@
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 
-import { asProblem, get, post, Problem, useGet, usePages } from "../api";
+import { asProblem, get, post, postInTurn, Problem, useGet, usePages } from "../api";
 import { compact, count, counted, dateTime, percent, words } from "../format";
 import { memoryHref, WithPanel } from "../memory";
 import {
@@ -51,6 +51,12 @@ export function Lifecycle(): JSX.Element {
     setRound((before) => before + 1);
     report.reload();
   };
+  // What was undone is planned again.
+  const [undone, setUndone] = useState(0);
+  const onUndone = (): void => {
+    setUndone((before) => before + 1);
+    changed();
+  };
   return (
     <WithPanel open={values.open} onChanged={changed}>
       <div class="view lifecycle">
@@ -67,13 +73,13 @@ export function Lifecycle(): JSX.Element {
               <div>
                 <Approvals project={values.project} onChanged={changed} />
                 <Shared project={values.project} onChanged={changed} />
-                <Next project={values.project} onChanged={changed} />
+                <Next key={undone} project={values.project} onChanged={changed} onUndone={onUndone} />
                 {report.data && <Loners report={report.data} />}
                 {report.data && <Topics topics={report.data.clusters} />}
               </div>
               <div>
                 <Archive key={round} ofAll={Boolean(values.project)} onChanged={changed} />
-                {report.data && <Runs runs={report.data.runs} onChanged={changed} />}
+                {report.data && <Runs runs={report.data.runs} onUndone={onUndone} />}
               </div>
             </div>
           </>
@@ -142,19 +148,6 @@ function pause(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, POLL_MS));
 }
 
-/** Begin a plan; while another job runs, as that of the project shown before, it waits for its turn. */
-async function planned(project: string | undefined, signal: AbortSignal): Promise<Job> {
-  const wanted = { projects: project ? [project] : null, most: 200, wait: 2 };
-  for (;;) {
-    try {
-      return await post<Job>("/v1/memory/gc/plan", wanted, signal);
-    } catch (error) {
-      if (signal.aborted || asProblem(error).status !== 409) throw error;
-      await pause();
-    }
-  }
-}
-
 async function finished(job: Job, told: (job: Job) => void, signal?: AbortSignal): Promise<Job> {
   let now = job;
   while (now.status === "running") {
@@ -167,7 +160,15 @@ async function finished(job: Job, told: (job: Job) => void, signal?: AbortSignal
 }
 
 /** The plan of the next run: nothing happens until it is confirmed. */
-function Next({ project, onChanged }: { project: string | undefined; onChanged: () => void }): JSX.Element {
+function Next({
+  project,
+  onChanged,
+  onUndone,
+}: {
+  project: string | undefined;
+  onChanged: () => void;
+  onUndone: () => void;
+}): JSX.Element {
   const [job, setJob] = useState<Job | null>(null);
   const [problem, setProblem] = useState<Problem | null>(null);
   const [asking, setAsking] = useState(false);
@@ -176,7 +177,8 @@ function Next({ project, onChanged }: { project: string | undefined; onChanged: 
     const { signal } = ended.current;
     setProblem(null);
     try {
-      const done = await finished(await planned(project, signal), setJob, signal);
+      const wanted = { projects: project ? [project] : null, most: 200, wait: 2 };
+      const done = await finished(await postInTurn<Job>("/v1/memory/gc/plan", wanted, signal), setJob, signal);
       if (!signal.aborted) setJob(done);
     } catch (error) {
       if (!signal.aborted) setProblem(asProblem(error));
@@ -195,14 +197,14 @@ function Next({ project, onChanged }: { project: string | undefined; onChanged: 
     setAsking(false);
     if (!job) return;
     const { signal } = ended.current;
-    const archived = (job.plan?.counts ?? []).reduce((sum, one) => sum + (one.action === "archive" ? one.memories : 0), 0);
+    const archived = sum(job.plan?.counts ?? [], (one) => one.action === "archive");
     try {
-      const begun = await post<Job>("/v1/memory/gc/apply", { job: job.id, confirm: true, wait: 5 });
+      const begun = await postInTurn<Job>("/v1/memory/gc/apply", { job: job.id, confirm: true, wait: 5 });
       setJob(begun);
       // To its end also where the view has been left: a run that was begun goes on.
       const done = await finished(begun, setJob);
       const run = typeof done.outcome?.run === "string" ? done.outcome.run : "";
-      say(archived ? `Archived ${counted(archived, "memory", "memories")}` : "Done, nothing was archived", run ? () => { undo(run, onChanged); } : undefined);
+      say(archived ? `Archived ${counted(archived, "memory", "memories")}` : "Done, nothing was archived", run ? () => { undo(run, onUndone); } : undefined);
       onChanged();
     } catch (error) {
       sayProblem(error);
@@ -240,7 +242,14 @@ function Next({ project, onChanged }: { project: string | undefined; onChanged: 
           onYes={() => { void apply(); }}
           onNo={() => { setAsking(false); }}
         >
-          <p>{found.counts.map((one) => `${words(one.action)} ${count(one.memories)} (${one.rule})`).join(", ")}.</p>
+          <ul>
+            {found.counts.filter((one) => !QUIET_ACTIONS.has(one.action)).map((one) => (
+              <li key={`${one.action}/${one.rule}`}>
+                {words(one.action)} {counted(one.memories, "memory", "memories")} ({words(one.rule)})
+              </li>
+            ))}
+            <li>keep {counted(sum(found.counts, (one) => QUIET_ACTIONS.has(one.action)), "memory", "memories")}</li>
+          </ul>
           <p class="quiet">Nothing is deleted: the archive keeps it, and the run can be undone.</p>
         </Confirm>
       )}
@@ -249,6 +258,10 @@ function Next({ project, onChanged }: { project: string | undefined; onChanged: 
 }
 
 const QUIET_ACTIONS = new Set(["keep"]);
+
+function sum(counts: Plan["counts"], isCounted: (one: Plan["counts"][number]) => boolean): number {
+  return counts.filter(isCounted).reduce((all, one) => all + one.memories, 0);
+}
 
 function PlanList({ plan }: { plan: Plan }): JSX.Element {
   const groups = new Map<string, PlanItem[]>();
@@ -480,15 +493,15 @@ function Archive({ ofAll, onChanged }: { ofAll: boolean; onChanged: () => void }
   );
 }
 
-function undo(run: string, onChanged: () => void): void {
-  post<Job>("/v1/memory/gc/undo", { run, confirm: true, wait: 30 }).then((job) => {
+function undo(run: string, onUndone: () => void): void {
+  postInTurn<Job>("/v1/memory/gc/undo", { run, confirm: true, wait: 30 }).then((job) => {
     if (job.status === "failed") sayProblem(new Problem(job.error ?? "it failed", "", 0));
     else say(job.status === "done" ? "The run is undone" : "Undoing the run");
-    onChanged();
+    onUndone();
   }, sayProblem);
 }
 
-function Runs({ runs, onChanged }: { runs: Run[]; onChanged: () => void }): JSX.Element | null {
+function Runs({ runs, onUndone }: { runs: Run[]; onUndone: () => void }): JSX.Element | null {
   const [asked, setAsked] = useState<Run | null>(null);
   if (!runs.length) return null;
   const undoable = runs.find((run) => run.undone_at === null && run.ended_at !== null);
@@ -525,7 +538,7 @@ function Runs({ runs, onChanged }: { runs: Run[]; onChanged: () => void }): JSX.
           action="Undo it"
           onNo={() => { setAsked(null); }}
           onYes={() => {
-            undo(asked.run, onChanged);
+            undo(asked.run, onUndone);
             setAsked(null);
           }}
         >

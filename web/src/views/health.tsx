@@ -40,8 +40,8 @@ function Home(): JSX.Element {
   if (!data) return <Skeleton lines={3} tall />;
   const { total, tier, state } = data.catalog;
   const late = state.pending ? `${count(state.pending)} memories wait for vectors` : `${compact(total.chunks ?? 0)} chunks`;
-  const figures: [string, ComponentChildren, string][] = [
-    ["on disk", bytes(data.bytes), data.home],
+  const figures: [label: string, value: ComponentChildren, more: string, title?: string][] = [
+    ["on disk", bytes(data.bytes), tail(data.home, 3), data.home],
     ["memories", compact(total.memories ?? 0), `${compact(total.characters ?? 0)} characters`],
     ["vectors", compact(data.store.vectors ?? data.store.chunks ?? 0), late],
     ["kept whole", compact(tier.ingest ?? 0), `${count(tier.summarize ?? 0)} summarized, ${count(tier.discard ?? 0)} in the buffer`],
@@ -50,11 +50,11 @@ function Home(): JSX.Element {
   ];
   return (
     <ul class="tiles">
-      {figures.map(([label, value, more]) => (
+      {figures.map(([label, value, more, title]) => (
         <li key={label}>
           <span class="quiet">{label}</span>
           <strong>{value}</strong>
-          <span class="quiet small" title={more}>{more}</span>
+          <span class="quiet small" title={title}>{more}</span>
         </li>
       ))}
     </ul>

@@ -356,20 +356,24 @@ def test_nothing_is_cut_off_where_the_window_is_narrow(inside):
 
 
 @pytest.mark.parametrize("width", [1440, 390])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_no_violation_in_any_view(inside, width, scheme):
+def test_axe_finds_no_violation_in_any_view(inside, width):
     from axe_playwright_python.sync_playwright import Axe
 
     page = inside.page
     page.set_viewport_size({"width": width, "height": 900})
-    page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
     places = ("search", "search?q=PostgreSQL", "graph", "timeline", "lifecycle", "agents", "health")
-    for place in places:
-        inside.go(f"#/{place}")
-        page.get_by_role("heading", name=place.partition("?")[0].title(), level=1).wait_for()
-        page.wait_for_load_state("networkidle")
-        found = Axe().run(page).response["violations"]
-        assert [(place, one["id"], one["nodes"][0]["html"]) for one in found] == []
+    # What is dark differs in its colours alone.
+    for scheme, rules in (("light", {}), ("dark", {"runOnly": ["color-contrast"]})):
+        page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+        page.reload()
+        page.evaluate(Axe().axe_script)
+        for place in places:
+            inside.go(f"#/{place}")
+            page.get_by_role("heading", name=place.partition("?")[0].title(), level=1).wait_for()
+            page.wait_for_load_state("networkidle")
+            found = page.evaluate("rules => axe.run({resultTypes: ['violations'], ...rules})", rules)
+            nodes = [(place, one["id"], one["nodes"][0]["html"]) for one in found["violations"]]
+            assert (scheme, nodes) == (scheme, [])
 
 
 @pytest.mark.parametrize("width", [1440, 390])

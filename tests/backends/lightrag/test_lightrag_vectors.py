@@ -4,6 +4,7 @@ import os
 import shutil
 import sqlite3
 import stat
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -59,11 +60,22 @@ def index(database):
     return VectorIndex(database)
 
 
+@pytest.fixture(scope="module")
+def many_rows(tmp_path_factory):
+    """Return many vectors, and the folder of a database of them; both are read-only by agreement."""
+    home, vectors = tmp_path_factory.mktemp("many"), clustered(COUNT)
+    with closing(SQLiteDatabase(home)) as database:
+        schema.create(database)
+        add(database, vectors)
+    return vectors, home
+
+
 @pytest.fixture
-def large(database):
-    vectors = clustered(COUNT)
-    add(database, vectors)
-    return vectors
+def large(database, many_rows):
+    vectors, home = many_rows
+    database.close()
+    shutil.copytree(home, database.home, dirs_exist_ok=True)
+    return vectors.copy()
 
 
 def folder(database, namespace="chunks", model=MODEL):

@@ -1,11 +1,13 @@
 """Without the extra `code`, Python is read and files of other languages name what they need."""
 
 import json
+import os
 import subprocess
 import sys
 
 import pytest
 
+FAKE = {"RAGMEM_MODELS_BACKEND": "fake", "RAGMEM_STORE_BACKEND": "fake"}
 COMMAND = "pip install 'ragmem[code]'"
 MISSING = f"it needs tree_sitter, which is not installed: {COMMAND}"
 GO = "package shop\n\n// Charge takes the money.\nfunc Charge() {}\n"
@@ -36,6 +38,7 @@ def without(shop):
             text=True,
             check=False,
             stdin=subprocess.DEVNULL,
+            env={**os.environ, **FAKE},
         )
         assert "Traceback" not in done.stderr
         return done

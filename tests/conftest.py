@@ -1,5 +1,6 @@
 """What every test stands on: a home of its own, so that none can reach the person's."""
 
+import gc
 import io
 import os
 import shutil
@@ -53,6 +54,17 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 # Variables of the person or of CI that would change what a command writes, or when.
 CHANGING = {"NO_COLOR", "FORCE_COLOR", "PYTHONUNBUFFERED", "COLUMNS"}
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Collect without searching for cycles: what is collected lives as long as the run."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.fixture(autouse=True)

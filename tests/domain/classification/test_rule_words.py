@@ -28,15 +28,14 @@ def texts(*sorts):
     )
 
 
-@pytest.mark.parametrize("source", SOURCES)
 @texts("decision", "rule", "gotcha", "chatter")
-def test_a_text_that_the_judge_cannot_read_is_kept_whole(text, source):
-    assert classify(text, source=source).tier is Tier.INGEST
-    assert classify(text, source=source, rule="classic").tier is not Tier.DISCARD
-    assert not is_noise(text, source=source)
+def test_a_text_that_the_judge_cannot_read_is_kept_whole(text):
+    for source in SOURCES:
+        assert classify(text, source=source).tier is Tier.INGEST, source
+        assert classify(text, source=source, rule="classic").tier is not Tier.DISCARD, source
+        assert not is_noise(text, source=source), source
 
 
-@pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.parametrize(
     "text",
     [
@@ -52,16 +51,17 @@ def test_a_text_that_the_judge_cannot_read_is_kept_whole(text, source):
         "ሰርቨሩ አዲስ አበባ ነው",
     ],
 )
-def test_a_text_of_no_known_language_is_never_discarded_however_short_it_is(text, source):
-    assert classify(text, source=source).tier is not Tier.DISCARD
-    assert not is_noise(text, source=source)
+def test_a_text_of_no_known_language_is_never_discarded_however_short_it_is(text):
+    for source in SOURCES:
+        assert classify(text, source=source).tier is not Tier.DISCARD, source
+        assert not is_noise(text, source=source), source
 
 
-@pytest.mark.parametrize("source", SOURCES)
 @texts("decision", "rule")
-def test_a_decision_and_a_rule_are_protected_in_any_language(text, source):
-    assert is_protected(text, source=source)
-    assert is_protected(f"Notes of March.\n\n- {text}", source=source)
+def test_a_decision_and_a_rule_are_protected_in_any_language(text):
+    for source in SOURCES:
+        assert is_protected(text, source=source), source
+        assert is_protected(f"Notes of March.\n\n- {text}", source=source), source
 
 
 @texts("gotcha", "chatter")

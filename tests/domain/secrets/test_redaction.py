@@ -74,13 +74,13 @@ KEYS = {
 
 
 @pytest.mark.parametrize("key", KEYS.values(), ids=KEYS)
-@pytest.mark.parametrize("around", ["{}", "run it with {} today", 'export KEY="{}"', "(see {}).", "a\n{}\nb"])
-def test_a_key_is_known_by_its_shape_wherever_it_stands(key, around):
-    told, count = redact(around.format(key))
-    assert count == 1
-    assert "[redacted: " in told
+def test_a_key_is_known_by_its_shape_wherever_it_stands(key):
     pieces = [piece for piece in re.split(r"[-_.\s:/]", key) if len(piece) >= 12]
-    assert not [piece for piece in pieces if piece in told and "PRIVATE" not in piece]
+    for around in ("{}", "run it with {} today", 'export KEY="{}"', "(see {}).", "a\n{}\nb"):
+        told, count = redact(around.format(key))
+        assert count == 1, around
+        assert "[redacted: " in told
+        assert not [piece for piece in pieces if piece in told and "PRIVATE" not in piece], around
 
 
 VALUE = made(24)

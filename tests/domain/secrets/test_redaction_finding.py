@@ -121,11 +121,11 @@ DRESSED = [
 
 
 @pytest.mark.parametrize(("text", "secret"), DRESSED)
-@pytest.mark.parametrize("around", ["{}", "before\n{}\nafter", "> {}"])
-def test_a_secret_is_found_in_every_dress(text, secret, around):
-    told, count = redact(around.format(text))
-    assert count
-    assert secret not in told
+def test_a_secret_is_found_in_every_dress(text, secret):
+    for around in ("{}", "before\n{}\nafter", "> {}"):
+        told, count = redact(around.format(text))
+        assert count, around
+        assert secret not in told, around
 
 
 @pytest.mark.parametrize(

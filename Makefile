@@ -40,7 +40,9 @@ demo: $(VENV)/.installed ## Seed the example home and ask it three questions
 	@rm -rf $(DEMO)
 	@$(BIN)/ragmem demo --keep $(DEMO)
 
-test: $(VENV)/.dev check ## Run the quality gates and all tests
+# pytest compiles each test file once, beside the gates, and not once in each worker.
+test: $(VENV)/.dev ## Run the quality gates and all tests
+	@$(BIN)/python -m pytest --collect-only -qq > /dev/null & $(MAKE) --no-print-directory check && wait
 	$(BIN)/python -m pytest $(TEST_OPTIONS)
 
 quick: $(VENV)/.dev ## Run lint, types and the fast tests, in under a minute

@@ -363,7 +363,7 @@ def test_axe_finds_no_violation_in_any_view(inside, width):
     page.set_viewport_size({"width": width, "height": 900})
     places = ("search", "search?q=PostgreSQL", "graph", "timeline", "lifecycle", "agents", "health")
     # What is dark differs in its colours alone.
-    for scheme, rules in (("light", {}), ("dark", {"runOnly": ["color-contrast"]})):
+    for scheme, rules in (("light", {}), ("dark", {"runOnly": ["color-contrast", "link-in-text-block"]})):
         page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
         page.reload()
         page.evaluate(Axe().axe_script)

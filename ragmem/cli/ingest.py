@@ -1,7 +1,8 @@
 """`ragmem ingest`: store files, folders or standard input."""
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -36,9 +37,10 @@ from ragmem.errors import EXIT_FAILED, EXIT_OK, UsageError
 
 if TYPE_CHECKING:
     from ragmem.api.memory import Ragmem
-    from ragmem.domain.model import Memory
+    from ragmem.domain.model import Draft, Memory
     from ragmem.services.ingestion.drafts import DraftResult
     from ragmem.services.ingestion.folder_survey import FolderSurvey
+    from ragmem.services.ingestion.ingest import IngestResult
     from ragmem.services.ingestion.options import DraftOptions
     from ragmem.services.processes.refusals import Refusal
 
@@ -127,8 +129,6 @@ def ingest(
     from ragmem.api.memory import now
     from ragmem.cli import ingest_buffer
     from ragmem.inbox.buffer import Request
-    from ragmem.services.ingestion.classify import classify_draft
-    from ragmem.services.ingestion.ingest import signal_rule
     from ragmem.services.ingestion.options import DraftOptions
     from ragmem.services.processes.dates import parse_moment
 
@@ -190,39 +190,24 @@ def ingest(
         handed = _hand_in(memory, paths, wish, title=title, dry_run=dry_run, quiet=quiet or as_json)
         drafts, problems = handed.drafts, handed.problems
         if dry_run:
-            rows = [
-                classify_draft(
-                    draft,
-                    now=moment,
-                    sizes=memory.settings.chunking,
-                    rule=signal_rule(draft, "judge"),
-                    redactor=memory.redactor,
-                )
-                for draft in drafts
-            ]
-            shapes = [
-                _shape(
-                    item.memory,
-                    memory.redactor,
-                    change="dry run",
-                    because=item.explain(memory.redactor) if explain else item.signal.reason,
-                )
-                for item in rows
-            ]
+            shapes = _plan(memory, drafts, at=moment, explain=explain, as_json=as_json)
         else:
             with Bar(quiet=quiet or as_json or len(drafts) < 10) as bar:
                 rejected: list[Refusal] = []
                 stored = memory.ingest(drafts, projects=handed.projects, progress=bar, refusals=rejected)
             problems += [one.message for one in rejected]
             handed.warnings.extend(memory.ingestion.archive_missing_pages(drafts, handed.unread))
-            shapes = [
-                _shape(item.memory, memory.redactor, change=item.change, because=item.because, note=item.note)
-                for item in stored
-            ]
             run = next((item.run for item in stored if item.run), "")
             notes = dict.fromkeys(item.note for item in stored if item.note and item.note not in problems)
             for note in () if quiet else notes:
                 tell(f"note: stored, only in full text so far, indexed by a later seed: {note}")
+            if as_json:
+                shapes = [
+                    _shape(one.memory, memory.redactor, change=one.change, because=one.because, note=one.note)
+                    for one in stored
+                ]
+            else:
+                _say(stored, memory.redactor, quiet=quiet, run=run)
     if as_json:
         say_json(
             {
@@ -235,7 +220,6 @@ def ingest(
             }
         )
     else:
-        _say(shapes, dry_run=dry_run, explain=explain, quiet=quiet, run=run)
         _tell(() if quiet else handed.warnings, problems)
     return EXIT_FAILED if problems else EXIT_OK
 
@@ -244,6 +228,50 @@ def _shape(memory: "Memory", redactor: Redactor, **more: str) -> dict[str, Any]:
     from ragmem.services.retrieval.shapes import memory_shape
 
     return {**memory_shape(memory, redactor=redactor), **more}
+
+
+def _plan(
+    memory: "Ragmem", drafts: Sequence["Draft"], *, at: datetime, explain: bool, as_json: bool
+) -> list[dict[str, Any]]:
+    """Return the shapes of the memories that drafts would give; print them as a table unless `as_json`."""
+    from ragmem.services.ingestion.classify import classify_draft
+    from ragmem.services.ingestion.ingest import signal_rule
+
+    rows = (
+        classify_draft(
+            draft,
+            now=at,
+            sizes=memory.settings.chunking,
+            rule=signal_rule(draft, "judge"),
+            redactor=memory.redactor,
+        )
+        for draft in drafts
+    )
+    shapes = [
+        _shape(
+            item.memory,
+            memory.redactor,
+            change="dry run",
+            because=item.explain(memory.redactor) if explain else item.signal.reason,
+        )
+        for item in rows
+    ]
+    if not as_json:
+        table(
+            ("id", "tier", "kind", "memory", "path", "because"),
+            [
+                (
+                    one["id"],
+                    one["tier"],
+                    one["kind"],
+                    one["title"],
+                    one["uri"],
+                    format_reason(one["because"], explain=explain),
+                )
+                for one in shapes
+            ],
+        )
+    return shapes
 
 
 def _check_paths(paths: list[str], *, explain: bool, dry_run: bool, titled: bool) -> list[str]:
@@ -317,27 +345,13 @@ def _hand_in(
         return memory.ingestion.draft(files, wish, text=given, title=title, dry_run=dry_run, progress=bar)
 
 
-def _say(shapes: Sequence[Mapping[str, Any]], *, dry_run: bool, explain: bool, quiet: bool, run: str) -> None:
-    if dry_run:
-        table(
-            ("id", "tier", "kind", "memory", "path", "because"),
-            [
-                (
-                    s["id"],
-                    s["tier"],
-                    s["kind"],
-                    s["title"],
-                    s["uri"],
-                    format_reason(s["because"], explain=explain),
-                )
-                for s in shapes
-            ],
-        )
-        return
-    for shape in shapes:
-        say(str(shape["id"]))
-        if not quiet and sys.stderr.isatty():
-            tell(f"  {shape['change']}, {shape['tier']}: {shape['title'] or shape['uri']}")
-    # Programs that read both streams find it with `--json` and `ragmem inspect runs`.
-    if run and not quiet and sys.stderr.isatty():
+def _say(stored: "Sequence[IngestResult]", redactor: Redactor, *, quiet: bool, run: str) -> None:
+    # Programs that read both streams find the rest with `--json` and `ragmem inspect runs`.
+    verbose = not quiet and sys.stderr.isatty()
+    for one in stored:
+        say(one.memory.short_id)
+        if verbose:
+            name, _ = redactor.redact(one.memory.title or one.memory.uri)
+            tell(f"  {one.change}, {one.memory.tier}: {name}")
+    if run and verbose:
         tell(f"run {run}; what it stored: ragmem forget --ingest {run} --dry-run")

@@ -44,4 +44,4 @@ def stem_each(language: str, words: Sequence[str]) -> list[str]:
 def _stemmer(language: str) -> Any:
     import Stemmer  # noqa: PLC0415 - for texts in other languages only
 
-    return Stemmer.Stemmer(_ALGORITHMS[language])
+    return Stemmer.Stemmer(_ALGORITHMS[language], 0)  # without a cache of its own: `stem_in` has one

@@ -52,7 +52,7 @@ class Shape:
     parts: tuple[str, ...] = ()
 
 
-@lru_cache(maxsize=16384)
+@lru_cache(maxsize=8192)
 def shape_of(raw: str) -> Shape:
     """Return the shape of a piece of text between blanks."""
     shape = partial(

@@ -143,7 +143,7 @@ def is_pair(word: str) -> bool:
     return pairs(word) == [word]
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=2048)
 def stem(word: str) -> str:
     """Return a folded word without its English ending: "connections" and "connected" are "connect"."""
     if not SHORTEST_STEMMED <= len(word.encode()) <= LONGEST_STEMMED:

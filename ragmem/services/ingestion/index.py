@@ -287,16 +287,18 @@ def _read_batches(catalog: Catalog, ids: Sequence[str], size: int) -> Iterator[l
     return limit_characters(pending, lambda item: len(item[0].indexed_text), size)
 
 
-def limit_characters(items: Iterable[T], count: Callable[[T], int], size: int = BATCH) -> Iterator[list[T]]:
-    """Yield items in batches of at most `size`, which end when `count` adds up to BATCH_CHARACTERS."""
+def limit_characters(
+    items: Iterable[T], count: Callable[[T], int], size: int = BATCH, characters: int = BATCH_CHARACTERS
+) -> Iterator[list[T]]:
+    """Yield items in batches of at most `size`, which end when `count` adds up to so many characters."""
     batch: list[T] = []
-    characters = 0
+    counted = 0
     for item in items:
         batch.append(item)
-        characters += count(item)
-        if len(batch) >= size or characters >= BATCH_CHARACTERS:
+        counted += count(item)
+        if len(batch) >= size or counted >= characters:
             yield batch
-            batch, characters = [], 0
+            batch, counted = [], 0
     if batch:
         yield batch
 

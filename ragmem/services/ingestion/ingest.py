@@ -33,6 +33,10 @@ from ragmem.storage.memories.memories import DEFERRED_SOURCES, fingerprint
 BACKLOG_LIMIT = 2 * BATCH
 """Number of pending memories that an ingest finishes: a hook has no time for thousands."""
 
+BATCH_CHARACTERS = 400_000
+"""Characters of drafts that are stored together. Fewer cost more: a name that a later batch changes has the
+memories with it indexed again."""
+
 _AT_WORK: set[str] = set()
 """Ids of the memories that a call of this process is indexing now; another call leaves them to it."""
 
@@ -144,7 +148,7 @@ def _ingest(
         )
 
     progress.begin("ingest", len(drafts))
-    for some in limit_characters(drafts, lambda draft: len(draft.text)):
+    for some in limit_characters(drafts, lambda draft: len(draft.text), characters=BATCH_CHARACTERS):
         batch = keep_given(catalog, assign_ids(catalog, some))
         judged: list[ClassifiedMemory] = []
         refused += [Refusal.of(draft, reason) for draft, reason in isolate_failures(batch, judge_all)]

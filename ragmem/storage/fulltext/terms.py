@@ -80,7 +80,7 @@ class LexicalHits:
     )
 
 
-@lru_cache(maxsize=32_768)
+@lru_cache(maxsize=16_384)
 def term_of(word: str) -> int:
     """Return the term of a folded word: the same for "connections" and "connected"."""
     digest = blake2b(stem(word).encode("utf-8", "surrogatepass"), digest_size=8).digest()
@@ -163,7 +163,7 @@ def _names_in(text: str) -> Counter[str]:
     return names
 
 
-@lru_cache(maxsize=8_192)
+@lru_cache(maxsize=4_096)
 def _words_in(name: str) -> tuple[str, ...]:
     """Return the words by which a name is found beside those that its letters are divided into by marks."""
     if len(name) > MAX_RUN:

@@ -49,6 +49,17 @@ def test_the_file_of_a_home_that_one_call_fills_is_rewritten_once(memory, monkey
     assert memory.query("where is the ferry moored").matches
 
 
+def test_long_texts_are_stored_in_short_transactions(memory):
+    line = "The crane at berth {} lifts {} tonnes. "
+    drafts = [
+        Draft("ingest", f"/{n}", "".join(line.format(n, at) for at in range(6_000)), f"Crane {n}")
+        for n in range(5)
+    ]
+    memory.ingest(drafts)
+    entries = [one for one in memory.catalog.log.entries() if one["operation"] == "ingest"]
+    assert [one["detail"]["memories"] for one in entries] == [1, 2, 2]
+
+
 def test_of_two_texts_from_one_place_the_last_is_indexed(memory):
     memory.ingest([Draft("ingest", "/n", TEXT, "n"), Draft("ingest", "/n", f"{TEXT} Since March.", "n")])
     (stored,) = memory.catalog.memories.each()

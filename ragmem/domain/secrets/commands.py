@@ -199,7 +199,7 @@ def _password_after_user(found: re.Match[str]) -> tuple[int, str]:
 
 
 def _is_password_option(text: str, at: int, option: str) -> bool:
-    """Tell whether the command before an option has a password option with this letter."""
+    """Return whether the command before an option has a password option with this letter."""
     low = max(0, at - MOST_BEFORE)
     low = max([low, *(end + len(mark) for mark in _LINE_END if (end := text.rfind(mark, low, at)) >= 0)])
     line = text[low:at]
@@ -223,7 +223,7 @@ def _is_argument(value: str, option: str, *, quoted: bool) -> bool:
 
 
 def _is_chosen(value: str) -> bool:
-    """Tell whether a value in the place of a password is one; a random one may have no digit."""
+    """Return whether a value in the place of a password is one; a random one may have no digit."""
     return is_plausible_password(value) or (len(value) >= MIN_RANDOM and is_random(value))
 
 
@@ -421,7 +421,7 @@ def find_output_secrets(text: str, raw: bytes, small: bytes) -> Iterator[Secret]
 
 
 def prints_secret(command: str) -> bool:
-    """Tell whether a command prints a secret."""
+    """Return whether a command prints a secret."""
     return bool(_PRINTING.search(command[:MOST_COMMAND]))
 
 

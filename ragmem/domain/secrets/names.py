@@ -296,7 +296,7 @@ def _end_of_value(
 
 
 def _is_description(text: str, start: int, value: str, operator: str) -> bool:
-    """Tell whether a value is a comment, the message of `${NAME:?message}`, or what a list says of it."""
+    """Return whether a value is a comment, the message of `${NAME:?message}`, or what a list says of it."""
     if operator != ":":
         return value[:1] == "#" and text[start - 1] in " \t"
     return value[:1] == "?" or (value.isalpha() and bool(_DESCRIPTION.match(text, start + len(value))))
@@ -313,7 +313,7 @@ def _whole_value(found: re.Match[str], value: str, name: str, before: str) -> st
 
 
 def _is_plain_key(value: str) -> bool:
-    """Tell whether a value alone looks like the key of some service."""
+    """Return whether a value alone looks like the key of some service."""
     return (
         len(value) >= MIN_PLAIN
         and value.isalnum()
@@ -327,7 +327,7 @@ def _is_plain_key(value: str) -> bool:
 
 
 def _is_alone_on_line(found: re.Match[str], value: str, name: str, before: str) -> bool:
-    """Tell whether a value is alone in its line, with a name that surely means a secret."""
+    """Return whether a value is alone in its line, with a name that surely means a secret."""
     end = found.start("quoted" if found["mark"] else "bare") + len(value)
     behind = found.string[end : end + AROUND].lstrip(" \t\"'.!?*")
     if behind and behind[0] not in "\r\n\\":
@@ -395,7 +395,7 @@ def _is_assigned(value: str, before: str) -> bool:
 
 
 def _is_harmless(name: str, value: str, before: str) -> bool:
-    """Tell whether the value is the id of a session, which gives no access, or a function signature."""
+    """Return whether the value is the id of a session, which gives no access, or a function signature."""
     if name.startswith("sig"):
         return not before.endswith(_LINKED)
     tail = value.rpartition("-")[2]
@@ -403,7 +403,7 @@ def _is_harmless(name: str, value: str, before: str) -> bool:
 
 
 def _is_password(name: str, value: str, *, quoted: bool, in_sentence: bool, setting: bool) -> bool:
-    """Tell whether the value of a password name is a password, not a type, a state or a name in code."""
+    """Return whether the value of a password name is a password, not a type, a state or a name in code."""
     letters = value.replace("_", "").replace("-", "")
     label = value.rpartition("-")[2] if letters.isalpha() else value
     if is_word(label) or (letters.isalpha() and name in letters.lower()):
@@ -444,7 +444,7 @@ _BASIC = lazy(r"(?i:basic)[ \t]{1,2}(?P<value>[A-Za-z0-9+/]{8,512}+={0,2})")
 
 
 def _is_login(encoded: str) -> bool:
-    """Tell whether base64 encodes a name and a password."""
+    """Return whether base64 encodes a name and a password."""
     decoded = base64.b64decode(encoded + "=" * (-len(encoded) % 4)) if len(encoded) % 4 != 1 else b""
     name, _, password = decoded.decode("utf-8", "replace").partition(":")
     shown = password.lower() in STAND_INS or is_placeholder(password) or password == name

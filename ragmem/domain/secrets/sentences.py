@@ -284,7 +284,7 @@ _STOPS = ".,;:!?)]}>*_"
 
 
 def _is_password(value: str, opening: str, verb: str, *, short: bool) -> bool:
-    """Tell whether the value in a sentence is a password; a plain word is one only in quotes."""
+    """Return whether the value in a sentence is a password; a plain word is one only in quotes."""
     if len(value) < MIN_PROSE_PASSWORD or is_ordinary(value) or is_word(value) or is_code(value):
         return False
     if short:
@@ -311,7 +311,7 @@ _CODE_LIKE = lazy(
 
 
 def is_code(value: str) -> bool:
-    """Tell whether a word is a call, a file, an address or a range."""
+    """Return whether a word is a call, a file, an address or a range."""
     return bool(
         _CODE_LIKE.match(value) or UUID.match(value) or (HEX.fullmatch(value) and len(value) in {40, 64})
     )
@@ -387,14 +387,14 @@ _OF_WORDS = lazy(r"(?i:phrase|word|mnemonic|recovery|bip|wallet)|[:=\uff1a]")
 
 
 def _is_seed_phrase(lead: str, words: str) -> bool:
-    """Tell whether words are a seed phrase: announced as one, and neither options nor a sentence."""
+    """Return whether words are a seed phrase: announced as one, and neither options nor a sentence."""
     if "--" in words or " -" in words or not _OF_WORDS.search(lead):
         return False
     return not _NO_SEED & set(re.findall("[a-z]+", words))
 
 
 def _is_key_of_code(value: str) -> bool:
-    """Tell whether a value has groups of capitals and digits like a code, and is not a date or word."""
+    """Return whether a value has groups of capitals and digits like a code, and is not a date or word."""
     groups = value.split("-")
     if value.isdigit():
         return True

@@ -288,7 +288,7 @@ _OTHERS = lazy(
 
 
 def _is_heading(names: list[str], column: int) -> bool:
-    """Tell whether these are the headings of a table, and this one the heading of passwords."""
+    """Return whether these are the headings of a table, and this one the heading of passwords."""
     named = [name for name in names if name]
     if len(named) < 2 or column >= len(names) or not 1 < len(names[column]) + 1 <= MOST_HEADING:
         return False

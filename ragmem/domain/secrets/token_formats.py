@@ -488,7 +488,7 @@ _KEY_WORD = lazy(r"(?i)key|token|secret|admin|\bpat\b|auth|bot")
 
 
 def _is_key(value: str, told: str) -> bool:
-    """Tell whether a value is a random key; a possible hash or id needs a word such as "key" before it."""
+    """Return whether a value is a random key; a possible hash or id needs a word such as "key" before it."""
     plain = value.isalnum() and value != value.lower() and sum(map(str.isdigit, value)) > 1
     sure = bool(_KEY_WORD.search(told)) and "-" not in value
     return not is_placeholder(value) and is_random(value) and has_mixed_characters(value) and (plain or sure)

@@ -112,7 +112,7 @@ _SLOT = lazy(r"<[A-Za-z][\w -]{0,40}>|\{[a-z_]\w{1,40}\}")
 
 
 def is_placeholder(value: str) -> bool:
-    """Tell whether a value is a placeholder."""
+    """Return whether a value is a placeholder."""
     if len(set(value[-16:])) <= MIN_LETTERS:
         return True
     small = value[:READ].lower()
@@ -120,7 +120,7 @@ def is_placeholder(value: str) -> bool:
 
 
 def is_ordinary(value: str) -> bool:
-    """Tell whether a value is not a secret: a test value, a placeholder or a reference."""
+    """Return whether a value is not a secret: a test value, a placeholder or a reference."""
     return bool(
         is_placeholder(value)
         or _TRIAL.fullmatch(value)
@@ -130,18 +130,18 @@ def is_ordinary(value: str) -> bool:
 
 
 def is_word(value: str) -> bool:
-    """Tell whether a value names a type, an algorithm or a field."""
+    """Return whether a value names a type, an algorithm or a field."""
     small = value.lower().strip("!?.,:;*()[]{}<>+-_")
     return small in _WORDS or small.rstrip("0123456789") in _WORDS
 
 
 def is_name(value: str) -> bool:
-    """Tell whether a value is a name in code that refers to a secret (`newPassword`, `current-password`)."""
+    """Return whether a value is a name in code that refers to a secret (`newPassword`, `current-password`)."""
     return not any(map(str.isdigit, value)) and bool(_ABOUT.search(value) or not value.isascii())
 
 
 def has_mixed_characters(value: str) -> bool:
-    """Tell whether a value is more than words and numbers next to each other."""
+    """Return whether a value is more than words and numbers next to each other."""
     return any(
         not (run.isdigit() or (run.isalpha() and (run[1:].islower() or run.isupper())))
         for run in _RUN.findall(value)
@@ -149,7 +149,7 @@ def has_mixed_characters(value: str) -> bool:
 
 
 def is_random(value: str) -> bool:
-    """Tell whether letters and digits change as in a random string, with enough entropy."""
+    """Return whether letters and digits change as in a random string, with enough entropy."""
     marks = len(_UNUSUAL_MARK.findall(value))
     # More marks than a name has count as changes, too.
     turns = len(_TURN.findall(value)) + (marks if marks >= MIN_UNUSUAL_MARKS else 0)
@@ -161,7 +161,7 @@ def is_random(value: str) -> bool:
 
 
 def is_strong(value: str) -> bool:
-    """Tell whether a value alone is a secret: random, or letters, digits and marks within one word."""
+    """Return whether a value alone is a secret: random, or letters, digits and marks within one word."""
     if len(value) < MIN_STRONG:
         return False
     digits = sum(map(str.isdigit, value))
@@ -173,7 +173,7 @@ def is_strong(value: str) -> bool:
 
 
 def is_plausible_password(value: str) -> bool:
-    """Tell whether a value may be a chosen password: letters with digits or marks inside.
+    """Return whether a value may be a chosen password: letters with digits or marks inside.
 
     A word with a number after it, or a name with capitals, may match, too: see `is_safe`.
     """
@@ -191,7 +191,7 @@ def is_plausible_password(value: str) -> bool:
 
 
 def is_safe(value: str) -> bool:
-    """Tell whether a value is a password by its place alone: at least three types of characters."""
+    """Return whether a value is a password by its place alone: at least three types of characters."""
     kinds = _kinds(value)
     sorts = sum(bool(kinds & one) for one in (_LOWER, _UPPER, _DIGIT, _MARK))
     mixed = has_mixed_characters(value) or kinds == _ALL
@@ -204,7 +204,7 @@ _ALL = _LETTER | _DIGIT | _MARK
 
 
 def is_dense(value: str) -> bool:
-    """Tell whether a value alone is surely a password: all types of characters, or random ones."""
+    """Return whether a value alone is surely a password: all types of characters, or random ones."""
     return len(value) >= MIN_DENSE and (_kinds(value) == _ALL or (is_safe(value) and is_random(value)))
 
 

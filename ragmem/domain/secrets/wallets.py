@@ -48,7 +48,7 @@ def find_seed_phrases(small: bytes) -> Iterator[Secret]:
 
 
 def _is_in_row(words: tuple[bytes, ...], place: int, seeds: frozenset[bytes]) -> bool:
-    """Tell whether enough words beside each other, this one among them, are in the list."""
+    """Return whether enough words beside each other, this one among them, are in the list."""
     first, last = place, place + 1
     while first > 0 and words[first - 1] in seeds:
         first -= 1
@@ -61,7 +61,7 @@ _BETWEEN = b" \t\r\n0123456789.,;:|\"'`*->)\\"
 
 
 def _is_between(small: bytes, start: int, end: int) -> bool:
-    """Tell whether the text between two words may separate words of a phrase."""
+    """Return whether the text between two words may separate words of a phrase."""
     between = small[start:end]
     # A colon follows a number; behind a word it makes a name of it, in YAML or JSON.
     named = b":" in between and not between[: between.index(b":")].rstrip()[-1:].isdigit()

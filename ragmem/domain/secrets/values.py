@@ -136,7 +136,7 @@ def is_word(value: str) -> bool:
 
 
 def is_name(value: str) -> bool:
-    """Return whether a value is a name in code that refers to a secret (`newPassword`, `current-password`)."""
+    """Return whether a value is a name in code for a secret (`newPassword`, `current-password`)."""
     return not any(map(str.isdigit, value)) and bool(_ABOUT.search(value) or not value.isascii())
 
 

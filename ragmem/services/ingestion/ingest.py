@@ -148,7 +148,9 @@ def _ingest(
         )
 
     progress.begin("ingest", len(drafts))
-    for some in limit_characters(drafts, lambda draft: len(draft.text), characters=BATCH_CHARACTERS):
+    for some in limit_characters(
+        drafts, lambda draft: len(draft.text), size=BATCH, characters=BATCH_CHARACTERS
+    ):
         batch = keep_given(catalog, assign_ids(catalog, some))
         judged: list[ClassifiedMemory] = []
         refused += [Refusal.of(draft, reason) for draft, reason in isolate_failures(batch, judge_all)]

@@ -47,6 +47,10 @@ EPISODES = frozenset({"sessions", "transcripts", "conversations", "reflections"}
 SHARED = "shared"
 """The source of memories that other members have shared; they rank behind one's own and never last."""
 
+GIVEN_FIELDS = ("given kind", "given tags", "given time")
+"""Metadata of what a person set for a memory, apart from what its file says. Outputs leave it out: the memory
+has it as its kind, its tags and its time."""
+
 ID_LENGTH = 26
 """Characters of an id: 128 bits of sha256 in lower-case base32."""
 

@@ -4,12 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from ragmem.domain.model import Draft, Kind, memory_id
+from ragmem.domain.model import GIVEN_FIELDS, Draft, Kind, memory_id
 from ragmem.frozen import dataclass
 from ragmem.storage.home.catalog import Catalog
-
-_GIVEN = ("given kind", "given tags", "given time")
-"""Metadata of what a person set for a memory, apart from what its file says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +24,10 @@ class DraftOptions:
     def apply(self, draft: Draft) -> Draft:
         """Return a draft with these fields. Its metadata records them for a later call without them."""
         kind = self.kind.value if self.kind else ""
-        given = zip(_GIVEN, (kind, "\n".join(self.tags), self.at.isoformat() if self.at else ""), strict=True)
-        read = {name: value for name, value in draft.metadata.items() if name not in _GIVEN}
+        given = zip(
+            GIVEN_FIELDS, (kind, "\n".join(self.tags), self.at.isoformat() if self.at else ""), strict=True
+        )
+        read = {name: value for name, value in draft.metadata.items() if name not in GIVEN_FIELDS}
         return _give(
             replace(draft, metadata=read), {name: told for name, told in given if told or self.reset}
         )
@@ -41,15 +40,15 @@ def keep_given(catalog: Catalog, drafts: Sequence[Draft]) -> list[Draft]:
     kept = list[Draft]()
     for key, draft in zip(ids, drafts, strict=True):
         before = known[key].metadata if key in known else {}
-        told = {name: before[name] for name in _GIVEN if name in before and name not in draft.metadata}
+        told = {name: before[name] for name in GIVEN_FIELDS if name in before and name not in draft.metadata}
         whole = _give(draft, told)
-        said = {name: value for name, value in whole.metadata.items() if value or name not in _GIVEN}
+        said = {name: value for name, value in whole.metadata.items() if value or name not in GIVEN_FIELDS}
         kept.append(replace(whole, metadata=said))
     return kept
 
 
 def _give(draft: Draft, given: Mapping[str, str]) -> Draft:
-    kind, tags, moment = (given.get(name, "") for name in _GIVEN)
+    kind, tags, moment = (given.get(name, "") for name in GIVEN_FIELDS)
     try:
         return replace(
             draft,

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from ragmem.domain.model import SHORT_ID_LENGTH, Category, Kind, Match, Memory, State, Tier
+from ragmem.domain.model import GIVEN_FIELDS, SHORT_ID_LENGTH, Category, Kind, Match, Memory, State, Tier
 from ragmem.domain.model.decay import Decay, age_days
 from ragmem.domain.model.document_place import LOCATOR, document_place
 from ragmem.domain.records.records import FIELDS, fields_text, record_of
@@ -84,6 +84,8 @@ def memory_shape(memory: Memory, *, verbatim: bool = False, redactor: Redactor) 
     shape = output_values(MEMORY_FIELDS, memory, redactor)
     if verbatim:
         return shape | {"text": memory.text, "summary": memory.summary}
+    for name in GIVEN_FIELDS:
+        shape["metadata"].pop(name, None)
     redacted: dict[str, Any] = redactor.redact_document(shape)
     if item := record_of(memory):
         # In serialized JSON a quoted secret has escaped quotes and is not recognized.

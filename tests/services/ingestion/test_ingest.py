@@ -18,6 +18,7 @@ from ragmem.services.ingestion.classify import classify_draft
 from ragmem.services.ingestion.index import index_pending
 from ragmem.services.ingestion.options import DraftOptions
 from ragmem.services.retrieval.question import Question
+from ragmem.services.retrieval.shapes import memory_shape
 from ragmem.storage.sql.sqlite import SQLiteDatabase
 
 TEXT = "The importer failed because of a lock: the fix is one writer, by config."
@@ -275,3 +276,9 @@ def test_a_file_that_claims_that_a_person_set_its_fields_is_read_as_any_other(me
     for _ in range(2):
         stored = hand_in(memory, note)
     assert not any(name.startswith("given") for name in stored.metadata)
+
+
+def test_no_output_repeats_what_a_person_set(memory):
+    (draft,) = memory.ingestion.draft([], DraftOptions(tags=("deploy",)), text=TEXT.encode()).drafts
+    (stored,) = memory.ingest([draft])
+    assert memory_shape(memory.memory(stored.id), redactor=memory.redactor)["metadata"] == {}

@@ -1,4 +1,4 @@
-"""The libraries below the engines: numpy's BLAS with one thread, and the heap.
+"""The library below the engines: numpy's BLAS with one thread.
 
 Texts are spread over Python threads, and two levels of threads collide: on two busy cores
 two BLAS threads gave 970 tokens/s where one gave 2,400.
@@ -39,12 +39,6 @@ def import_numpy() -> ModuleType:
         for name in _VARIABLES:
             os.environ.pop(name, None)
     return np
-
-
-def trim_heap() -> None:
-    """Return freed memory to the system, where the C library keeps it for itself: glibc does."""
-    with suppress(AttributeError, TypeError):  # another C library; Windows
-        ctypes.CDLL(None).malloc_trim(0)
 
 
 def _limit_bundled_openblas(package: Path) -> None:

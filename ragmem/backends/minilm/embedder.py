@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragmem.backends.minilm.blas import import_numpy, trim_heap
+from ragmem.backends.minilm.blas import import_numpy
 from ragmem.backends.minilm.engines import (
     Engine,
     local_candidates,
@@ -23,6 +23,7 @@ from ragmem.backends.minilm.weights import WIDTH, WINDOW
 from ragmem.backends.minilm.wordpiece import WordPiece, read_vocabulary
 from ragmem.domain.text.gloss import in_english
 from ragmem.errors import BackendError
+from ragmem.heap import trim_heap
 from ragmem.patterns import lazy
 from ragmem.ports import Role
 

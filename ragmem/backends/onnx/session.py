@@ -7,12 +7,13 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from weakref import WeakMethod
 
-from ragmem.backends.minilm.blas import import_numpy, trim_heap
+from ragmem.backends.minilm.blas import import_numpy
 from ragmem.backends.minilm.onnx_engine import import_onnxruntime, session_options
 from ragmem.backends.mlx.device import MEGABYTE, first_line, usable_memory
 from ragmem.backends.onnx.description import Graph
 from ragmem.backends.onnx.options import OnnxOptions
 from ragmem.errors import BackendError
+from ragmem.heap import trim_heap
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor

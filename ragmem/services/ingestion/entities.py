@@ -18,14 +18,15 @@ Item = tuple[Memory, Sequence[Chunk]]
 CACHE_SIZE = 8192
 """Number of cached extractions, some 2 kB each: names are learnt first, then records are built twice."""
 
-_cache: dict[Chunk, Extraction] = {}
+_cache: dict[int, Extraction] = {}
+"""Hash of a chunk -> what was extracted. With the chunks themselves, a seed would keep the texts of all."""
 
 
 def cache_extractions(found: Mapping[Chunk, Extraction]) -> None:
     """Cache the extractions by rule of chunks without secrets."""
     if len(_cache) + len(found) > CACHE_SIZE:
         _cache.clear()
-    _cache.update(found)
+    _cache.update((hash(chunk), one) for chunk, one in found.items())
 
 
 def clear_extractions() -> None:
@@ -34,7 +35,7 @@ def clear_extractions() -> None:
 
 
 def _extract(chunk: Chunk) -> Extraction:
-    found = _cache.get(chunk)
+    found = _cache.get(hash(chunk))
     if found is None:
         found = extract(chunk)
         cache_extractions({chunk: found})

@@ -10,6 +10,7 @@ from ragmem.domain.model import Chunk, Extraction, Memory, Record, State, Tier
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.errors import StorageError, StoreBusyError
 from ragmem.frozen import dataclass
+from ragmem.heap import trim_heap
 from ragmem.ports import Store
 from ragmem.ports.principal import acting_as
 from ragmem.readers.failures import check
@@ -215,6 +216,9 @@ def index_pending(
         if most is not None:
             break
     clear_extractions()
+    if total >= PACKED_FROM:
+        # What follows needs memory, too, and half of the heap is free in pieces.
+        trim_heap()
     if refusals is not None:
         known = catalog.memories.get(rejected)
         refusals += [

@@ -100,10 +100,10 @@ def test_the_token_leaves_the_address_at_once(inside):
 
 def test_a_search_explains_its_scores_and_the_address_keeps_it(inside):
     page = inside.page
-    page.keyboard.press("/")
-    page.keyboard.type("why did we move to PostgreSQL on Kubernetes")
     # On a slow machine the first words are asked for while the last ones are typed.
-    page.wait_for_url("**Kubernetes")
+    with page.expect_response(lambda answer: "on Kubernetes" in (answer.request.post_data or "")):
+        page.keyboard.press("/")
+        page.keyboard.type("why did we move to PostgreSQL on Kubernetes")
     page.locator(".answers:not(.waiting)").wait_for()
     result = page.locator(".result", has_text="Deploy").first
     result.locator("mark", has_text="PostgreSQL").first.wait_for()

@@ -485,16 +485,16 @@ def test_a_day_is_the_same_day_in_each_time_zone(browser, own_server):
 
 def test_the_numbers_of_a_name_agree(inside):
     for project in ("lugger", "ketch"):
-        text = f"The {project} runs PostgreSQL on Kubernetes because Redis loses writes."
+        text = f"The {project} runs RabbitMQ on Nomad because Celery loses tasks."
         inside.post("/v1/memory/memories", text=text, title=project, project=project)
     whole = httpx.get(
-        f"{inside.server.url}/v1/memory/entity?name=PostgreSQL&limit=60",
+        f"{inside.server.url}/v1/memory/entity?name=RabbitMQ&limit=60",
         headers=inside.server.headers,
         timeout=30,
     ).json()
     assert len(whole["entity"]["projects"]) > 1
     relations = sum(one["degree"] for one in whole["entity"]["projects"])
-    inside.go("#/graph?entity=PostgreSQL")
+    inside.go("#/graph?entity=RabbitMQ")
     panel = inside.page.get_by_role("complementary", name="Name")
     panel.get_by_text(f"{relations} relation").first.wait_for()
     assert panel.get_by_role("heading", name="Related to").inner_text() == f"Related to {relations}"

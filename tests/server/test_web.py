@@ -400,6 +400,7 @@ def test_an_empty_home_says_in_each_view_what_comes_next_and_fails_nowhere(brows
     with start(tmp_path) as server, visiting(browser, server) as visit:
         page = visit.page
         page.goto(f"{server.url}/#token={server.token}")
+        page.get_by_label("Search memories").wait_for()
         for view in ("search", "search?q=tide", "graph", "timeline", "lifecycle"):
             visit.go(f"#/{view}")
             page.get_by_role("heading", name=view.partition("?")[0].title(), level=1).wait_for()

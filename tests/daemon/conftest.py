@@ -8,6 +8,8 @@ import time
 from pathlib import Path
 
 import pytest
+from provider_protocols import OpenAI
+from provider_servers import serving
 from warm_homes import NOTE, Warm, processes, wait_until
 
 from ragmem import client
@@ -59,3 +61,23 @@ def filled(warm, stored):
     """Return a home that holds what `stored` does."""
     shutil.copytree(stored, warm.data, dirs_exist_ok=True)
     return warm
+
+
+class Local(OpenAI):
+    key = ""
+    names = ("embedder",)
+
+
+@pytest.fixture
+def embedding_server(warm, monkeypatch, tmp_path):
+    """Return a server of embeddings, which has embedded the note of the home."""
+    with serving(Local()) as server:
+        monkeypatch.setenv("RAGMEM_MODELS_BACKEND", "compatible")
+        monkeypatch.setenv("RAGMEM_MODELS_MODEL", "embedder")
+        monkeypatch.setenv("RAGMEM_MODELS_URL", f"{server.root}/v1")
+        note = tmp_path / "deploy.md"
+        note.write_text(NOTE)
+        with Ragmem.open() as memory:
+            handed = memory.ingestion.draft([note], DraftOptions(project="user"))
+            memory.ingest(handed.drafts, projects=handed.projects)
+        yield server

@@ -5,16 +5,13 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
-from provider_protocols import OpenAI
-from provider_servers import serving
-from warm_homes import NOTE, QUESTION
+from warm_homes import QUESTION
 
 from ragmem.__main__ import run
 from ragmem.api.memory import Ragmem
 from ragmem.domain.model import Kind
 from ragmem.services.context import daemon_answers
 from ragmem.services.context.dataclass_json import from_plain, plain
-from ragmem.services.ingestion.drafts import DraftOptions
 from ragmem.services.retrieval import routes
 from ragmem.services.retrieval.query import Question
 from ragmem.services.retrieval.routes import RoutedAnswer
@@ -114,27 +111,13 @@ def test_recalls_are_counted_once(filled, capfd):
         assert [one.recalls for one in memory.catalog.memories.get(ids).values()] == [1]
 
 
-class Local(OpenAI):
-    key = ""
-    names = ("embedder",)
-
-
 @pytest.mark.slow
-def test_a_question_waits_for_a_server_that_hangs_only_once(warm, monkeypatch, tmp_path, capfd):
-    with serving(Local()) as server:
-        monkeypatch.setenv("RAGMEM_MODELS_BACKEND", "compatible")
-        monkeypatch.setenv("RAGMEM_MODELS_MODEL", "embedder")
-        monkeypatch.setenv("RAGMEM_MODELS_URL", f"{server.root}/v1")
-        note = tmp_path / "deploy.md"
-        note.write_text(NOTE)
-        with Ragmem.open() as memory:
-            handed = memory.ingestion.draft([note], DraftOptions(project="user"))
-            memory.ingest(handed.drafts, projects=handed.projects)
-        warm.start()
-        server.slow_s = 7.0  # a question waits for five
+def test_a_question_waits_for_a_server_that_hangs_only_once(warm, embedding_server, capfd):
+    warm.start()
+    embedding_server.slow_s = 7.0  # a question waits for five
 
-        assert run(["query", QUESTION, "--all"]) == 0
+    assert run(["query", QUESTION, "--all"]) == 0
 
-        asked = [seen for seen in server.posts if seen.body["input"] == [QUESTION]]
+    asked = [seen for seen in embedding_server.posts if seen.body["input"] == [QUESTION]]
     assert "searched by full text only" in capfd.readouterr().err
     assert len(asked) == 1

@@ -7,9 +7,7 @@ import threading
 import time
 
 import pytest
-from provider_protocols import OpenAI
-from provider_servers import serving
-from warm_homes import NOTE, QUESTION, processes, wait_until
+from warm_homes import QUESTION, processes, wait_until
 
 from ragmem import client, inbox
 from ragmem.api.injections import Injections
@@ -24,7 +22,6 @@ from ragmem.daemon.log import Log
 from ragmem.daemon.maintenance import Maintenance
 from ragmem.daemon.state import Home
 from ragmem.errors import BackendError
-from ragmem.services.ingestion.drafts import DraftOptions
 from ragmem.services.retrieval.excerpts import secret_search
 
 
@@ -229,28 +226,14 @@ def test_a_question_that_cannot_wait_for_the_model_is_answered_by_words(filled):
     assert by_words["ids"] == whole["ids"] != []
 
 
-class Local(OpenAI):
-    key = ""
-    names = ("embedder",)
+def test_a_server_that_hangs_leaves_time_for_an_answer_by_words(warm, embedding_server):
+    home = Home(Ragmem.open, Log(warm.state))
+    home.load()
+    embedding_server.slow_s = 4.0  # a question waits for five
 
+    told = home.answer(asked("first"), time.monotonic() + 2.0)
 
-def test_a_server_that_hangs_leaves_time_for_an_answer_by_words(warm, monkeypatch, tmp_path):
-    with serving(Local()) as server:
-        monkeypatch.setenv("RAGMEM_MODELS_BACKEND", "compatible")
-        monkeypatch.setenv("RAGMEM_MODELS_MODEL", "embedder")
-        monkeypatch.setenv("RAGMEM_MODELS_URL", f"{server.root}/v1")
-        note = tmp_path / "deploy.md"
-        note.write_text(NOTE)
-        with Ragmem.open() as memory:
-            handed = memory.ingestion.draft([note], DraftOptions(project="user"))
-            memory.ingest(handed.drafts, projects=handed.projects)
-        home = Home(Ragmem.open, Log(warm.state))
-        home.load()
-        server.slow_s = 4.0  # a question waits for five
-
-        told = home.answer(asked("first"), time.monotonic() + 2.0)
-
-        home.close()
+    home.close()
     assert told["rung"] == "warm"
     assert told["ids"], told
 

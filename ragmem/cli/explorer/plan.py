@@ -51,6 +51,7 @@ class PlanList(ListPane):
     def __init__(self) -> None:
         super().__init__()
         self._plan: Plan | None = None
+        self._told: dict[str, list[str]] = {}
         self.summary = ""
 
     def page(self, memory: Ragmem, query: FilterQuery, after: Any) -> Page:  # noqa: ARG002 - of every list
@@ -62,6 +63,8 @@ class PlanList(ListPane):
                 )
             except ClosingError:
                 return Page(())
+            clusters = memory.gc.clusters(self._plan, most=COMPARED)
+            self._told = dict(pair for one in clusters for pair in _differences(one, memory.redactor))
         plan = self._plan
         items = [item for item in plan.items if item.action != "keep" or item.others or item.life]
         for key in ("action", "rule"):
@@ -74,14 +77,9 @@ class PlanList(ListPane):
         if plan.uncompared:
             summed.append(f"{plan.uncompared:,} not compared yet")
         self.summary = ", ".join(summed)
-        told = dict(
-            pair
-            for one in memory.gc.clusters(plan, most=COMPARED)
-            for pair in _differences(one, memory.redactor)
-        )
         return Page(
             [
-                _row(item, told.get(item.id, ()), redactor=memory.redactor)
+                _row(item, self._told.get(item.id, ()), redactor=memory.redactor)
                 for item in sorted(items, key=lambda one: one.action == "keep")
             ]
         )

@@ -46,14 +46,16 @@ POSTMARK = lazy(
 
 _HEADER = lazy(rb"(?:[!-9;-~]{1,80}:.*\n(?:[ \t].*\n)*)*?(?:From|Date|Message-ID|Received):", re.IGNORECASE)
 _MAILDIRS = frozenset({"cur", "new"})
-_SUFFIX = lazy(r"\.\w{1,12}$")
+SUFFIX = lazy(r"\.\w{1,12}$")
+"""What a name ends with that has a suffix; `1.5` in "notes of 1.5 hours" is none."""
+
 _HEAD_BYTES = 4_096
 
 
 def is_mail(path: Path) -> bool:
     """Return whether a file is a mailbox without a suffix, or a mail of a Maildir, by its content."""
     in_maildir = path.parent.name in _MAILDIRS
-    if is_document(path) or (_SUFFIX.search(path.name) and not in_maildir):
+    if is_document(path) or (SUFFIX.search(path.name) and not in_maildir):
         return False
     try:
         with path.open("rb") as file:

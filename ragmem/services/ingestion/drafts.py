@@ -12,10 +12,9 @@ from ragmem.domain.secrets.redaction import refuse_secret
 from ragmem.errors import NotFoundError, SourceError, UsageError
 from ragmem.frozen import dataclass
 from ragmem.inbox import check_project_name
-from ragmem.patterns import lazy
 from ragmem.readers.commit_dates import CommitDates
 from ragmem.readers.discover import BROKEN, FOLDER, FOREIGN_NAME, READ_ALREADY, Discovery, SkippedPath
-from ragmem.readers.documents.suffixes import IN_FOLDERS, SAVE_AS, is_document, is_mail
+from ragmem.readers.documents.suffixes import IN_FOLDERS, SAVE_AS, SUFFIX, is_document, is_mail
 from ragmem.readers.failures import failure
 from ragmem.readers.files import show
 from ragmem.readers.scope import ProjectFinder
@@ -40,7 +39,6 @@ READABLE_SUFFIXES = (*TEXT_SUFFIXES, *IN_FOLDERS)
 
 _TYPES_TOLD = 5
 _BEGINNING = 1024
-_SUFFIX = lazy(r"\.\w{1,12}$")
 _NAMES = frozenset(
     {"readme", "news", "changes", "changelog", "history", "notes", "todo", "install", "hacking"}
 )
@@ -244,7 +242,7 @@ def readable_files(discovery: Discovery) -> list[Path]:
 
 def _is_note(path: Path) -> bool:
     """Return whether a file without a suffix is named like a note and begins like a text."""
-    if _SUFFIX.search(path.name) or not (" " in path.name.strip() or path.name.lower() in _NAMES):
+    if SUFFIX.search(path.name) or not (" " in path.name.strip() or path.name.lower() in _NAMES):
         return False
     try:
         with path.open("rb") as file:

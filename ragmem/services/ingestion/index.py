@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from ragmem.domain.entities.resolution import names_in, resolve_names
 from ragmem.domain.model import Chunk, Extraction, Memory, Record, State, Tier
@@ -28,7 +28,7 @@ from ragmem.services.processes.worker_pool import WorkerPool
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.maintenance.catalog_export import PAGE, Contents
 from ragmem.storage.memories.memories import DEFERRED_SOURCES
-from ragmem.storage.sql.batches import batches
+from ragmem.storage.sql.batches import batches, text_batches
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -39,7 +39,6 @@ BATCH = 48
 BATCH_CHARACTERS = 80_000
 """Characters in one transaction, so that long documents do not hold the lock for seconds."""
 
-T = TypeVar("T")
 
 PACKED_FROM = 50
 """Memories that a run must add before it is worth rewriting the words and the file."""
@@ -288,23 +287,9 @@ def _read_batches(catalog: Catalog, ids: Sequence[str], size: int) -> Iterator[l
     contents = Contents(catalog.database)
     pages = (list(contents.of(page)) for page in batches(ids, min(size, BATCH)))
     pending = (item for page in pages for item in page if item[0].state is State.PENDING)
-    return limit_characters(pending, lambda item: len(item[0].indexed_text), size)
-
-
-def limit_characters(
-    items: Iterable[T], count: Callable[[T], int], size: int = BATCH, characters: int = BATCH_CHARACTERS
-) -> Iterator[list[T]]:
-    """Yield items in batches of at most `size`, which end when `count` adds up to so many characters."""
-    batch: list[T] = []
-    counted = 0
-    for item in items:
-        batch.append(item)
-        counted += count(item)
-        if len(batch) >= size or counted >= characters:
-            yield batch
-            batch, counted = [], 0
-    if batch:
-        yield batch
+    return text_batches(
+        pending, lambda item: len(item[0].indexed_text), most=size, characters=BATCH_CHARACTERS
+    )
 
 
 def deferred_ids(catalog: Catalog) -> set[str]:

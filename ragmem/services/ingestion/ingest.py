@@ -18,7 +18,6 @@ from ragmem.services.ingestion.index import (
     BATCH,
     index,
     index_pending,
-    limit_characters,
     pack,
     records_of,
 )
@@ -29,11 +28,12 @@ from ragmem.services.processes.refusals import Refusal, isolate_failures
 from ragmem.storage.activity.storing_runs import storing_run
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.memories.memories import DEFERRED_SOURCES, fingerprint
+from ragmem.storage.sql.batches import text_batches
 
 BACKLOG_LIMIT = 2 * BATCH
 """Number of pending memories that an ingest finishes: a hook has no time for thousands."""
 
-BATCH_CHARACTERS = 400_000
+DRAFT_CHARACTERS = 400_000
 """Characters of drafts that are stored together. Fewer cost more: a name that a later batch changes has the
 memories with it indexed again."""
 
@@ -148,9 +148,7 @@ def _ingest(
         )
 
     progress.begin("ingest", len(drafts))
-    for some in limit_characters(
-        drafts, lambda draft: len(draft.text), size=BATCH, characters=BATCH_CHARACTERS
-    ):
+    for some in text_batches(drafts, lambda draft: len(draft.text), most=BATCH, characters=DRAFT_CHARACTERS):
         batch = keep_given(catalog, assign_ids(catalog, some))
         judged: list[ClassifiedMemory] = []
         refused += [Refusal.of(draft, reason) for draft, reason in isolate_failures(batch, judge_all)]

@@ -28,6 +28,7 @@ from ragmem.services.transcripts.transcripts import BATCH, BATCH_CHARACTERS
 from ragmem.services.transcripts.writer import ExchangeChanges, compare_exchanges
 from ragmem.services.transfer.importer import index_waiting
 from ragmem.storage.home.catalog import Catalog
+from ragmem.storage.sql.batches import text_batches
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +170,10 @@ def import_foreign(
     progress.begin("import", 0)
     with os_errors_as(SourceError, f'read "{show(path)}"', hint="check its permissions"):
         _require_regular(path)
-        for batch in _batches(importer.drafts(tool.entries(path, catalog.redactor, done.left_out))):
+        drafts = importer.drafts(tool.entries(path, catalog.redactor, done.left_out))
+        for batch in text_batches(
+            drafts, lambda draft: len(draft.text), most=BATCH, characters=BATCH_CHARACTERS
+        ):
             importer.write(batch)
             progress.advance(len(batch))
     if (done.new or done.changed) and not dry_run:
@@ -189,19 +193,6 @@ def _require_regular(path: Path) -> None:
             f'cannot import "{show(path)}": it is neither a file nor a folder',
             hint="give the path of the tool's store",
         )
-
-
-def _batches(drafts: Iterator[Draft]) -> Iterator[list[Draft]]:
-    batch: list[Draft] = []
-    characters = 0
-    for draft in drafts:
-        batch.append(draft)
-        characters += len(draft.text)
-        if len(batch) >= BATCH or characters >= BATCH_CHARACTERS:
-            yield batch
-            batch, characters = [], 0
-    if batch:
-        yield batch
 
 
 @dataclass(slots=True)

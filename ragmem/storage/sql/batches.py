@@ -1,6 +1,6 @@
-"""Split long lists of SQL parameters, because SQLite takes a bounded number of them."""
+"""Split long lists: SQLite takes a bounded number of parameters, and a transaction should be short."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TypeVar
 
@@ -17,6 +17,22 @@ def batches(items: Iterable[T], size: int = PARAMETERS) -> Iterator[list[T]]:
         return
     iterator = iter(items)
     while batch := list(islice(iterator, size)):
+        yield batch
+
+
+def text_batches(
+    items: Iterable[T], count: Callable[[T], int], *, most: int, characters: int
+) -> Iterator[list[T]]:
+    """Yield the items in lists of at most `most`, which end when `count` adds up to so many characters."""
+    batch: list[T] = []
+    counted = 0
+    for item in items:
+        batch.append(item)
+        counted += count(item)
+        if len(batch) >= most or counted >= characters:
+            yield batch
+            batch, counted = [], 0
+    if batch:
         yield batch
 
 

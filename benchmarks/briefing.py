@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import common
-from vector_cache import CachedModels, VectorCache
+from inputs.vector_cache import CachedModels, VectorCache
 
 from ragmem.api.memory import Ragmem
 from ragmem.domain.model import Memory, Record, State

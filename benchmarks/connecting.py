@@ -18,9 +18,9 @@ from typing import Any
 
 import common
 import numpy as np
-import real_vectors
+from inputs import real_vectors
+from inputs.vector_cache import VectorCache
 from numpy.typing import NDArray
-from vector_cache import VectorCache
 
 from ragmem import backends
 from ragmem.backends.lightrag.rows import vectors

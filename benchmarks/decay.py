@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import common
+from inputs.retrieval_sets import DEPTH, Query, RetrievalSet, metrics_of, moment, read_lines
+from inputs.vector_cache import CachedModels, VectorCache
 from retrieval import POOLED, Variant, build
-from retrieval_sets import DEPTH, Query, RetrievalSet, metrics_of, moment, read_lines
-from vector_cache import CachedModels, VectorCache
 
 from ragmem.api.memory import Ragmem
 from ragmem.domain.model import Draft, Scope

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import common
-from command_runs import ragmem, write_source
-from peers_corpus import read_notes
+from measures.command_runs import ragmem, write_source
+from peer_tools.corpus import read_notes
 
 QUICK_NOTES = 20
 

@@ -21,11 +21,11 @@ from typing import Any
 
 import common
 import numpy as np
-from embed_limits import attention_operations, int8_peak, matrix_operations
-from embed_peers import PEERS, original_model, prepare
-from embed_report import HEADERS, YARDSTICK, Figures, notes_of, row
-from embed_sets import QUICK_SETS, SEED, SETS, neighbours, read_sets, recall, texts_of
-from retrieval_sets import DEPTH, RetrievalSet
+from embedding.limits import attention_operations, int8_peak, matrix_operations
+from embedding.peers import PEERS, original_model, prepare
+from embedding.report import HEADERS, YARDSTICK, Figures, notes_of, row
+from embedding.sets import QUICK_SETS, SEED, SETS, neighbours, read_sets, recall, texts_of
+from inputs.retrieval_sets import DEPTH, RetrievalSet
 
 from ragmem.backends.minilm.embedder import FOLDER
 from ragmem.backends.minilm.weights import WINDOW
@@ -66,7 +66,7 @@ class Environment:
     def command(self, engine: str, *words: str) -> list[str]:
         """Return the command line of an engine's process."""
         python = str(self.peers) if engine in PEERS else sys.executable
-        worker = str(Path(__file__).with_name("embed_worker.py"))
+        worker = str(Path(__file__).with_name("embedding") / "worker.py")
         return [python, worker, "--engine", engine, "--model", str(self.model or ""), *words]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import common
 import numpy as np
-from real_texts import sentences
+from inputs.real_texts import sentences
 
 from ragmem.backends.minilm import MiniLmEmbedder
 from ragmem.backends.minilm.embedder import FOLDER

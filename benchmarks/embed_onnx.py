@@ -19,7 +19,7 @@ import common
 
 sys.path.append(str(common.REPOSITORY / "tests" / "support"))
 
-from embed_worker import memory_mb
+from embedding.worker import memory_mb
 from tiny_models import CORPUS
 from tiny_onnx import Size, make_folder, make_reranker
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import common
-from vector_cache import CachedModels, VectorCache
+from inputs.vector_cache import CachedModels, VectorCache
 
 from ragmem.api.memory import Ragmem, now
 from ragmem.cli.query import match_lines

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import common
-import extraction_baselines as baselines
+from measures import extraction_baselines as baselines
 
 from ragmem.api.memory import Ragmem
 from ragmem.config.settings import ChunkingSettings

@@ -24,7 +24,7 @@ def fingerprint(script: str, root: Path = ROOT) -> str:
         return ""
     files = _closure(first, root)
     shared = root / "benchmarks" / "common.py"
-    own = [path for path in files if path.parent.name == "benchmarks" and path != shared]
+    own = [path for path in files if path.is_relative_to(root / "benchmarks") and path != shared]
     if any(_ALL.search(_read(path)) for path in own):
         files |= set((root / "ragmem").rglob("*.py"))
     digest = hashlib.sha256()
@@ -50,13 +50,10 @@ def _closure(first: Path, root: Path) -> set[Path]:
 
 def _places(name: str, root: Path) -> list[Path]:
     parts = name.split(".")
-    if parts[0] != "ragmem":
-        beside = root / "benchmarks" / f"{parts[0]}.py"
-        # Its own hash is no part of what is measured.
-        return [beside] if beside.is_file() and parts[0] != "fingerprint" else []
-    package = root.joinpath(*parts)
-    places = [package.with_suffix(".py"), package / "__init__.py"]
-    return [place for place in places if place.is_file()]
+    if parts == ["fingerprint"]:  # its own hash is no part of what is measured
+        return []
+    module = root.joinpath(*([] if parts[0] == "ragmem" else ["benchmarks"]), *parts)
+    return [place for place in (module.with_suffix(".py"), module / "__init__.py") if place.is_file()]
 
 
 @cache

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import common
-import real_texts
+from inputs import real_texts
 from retrieval import put_texts
 
 from ragmem.api.memory import Ragmem

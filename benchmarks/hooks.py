@@ -1,7 +1,7 @@
 """Measure each hook as a whole process, warm and cold, and its behaviour under failures.
 
 The hooks take turns in one run with Python itself, so that what else the machine does falls on all of them
-alike. Then events that no process starts for (hook_handlers.py), and the situations that may hurt an
+alike. Then events that no process starts for (measures/hook_handlers.py), and the situations that may hurt an
 assistant, one by one; then two sessions, replayed from real transcripts through every hook, with what the
 second was told (`--json` has the texts, for a person to judge).
 """
@@ -22,13 +22,11 @@ from pathlib import Path
 from typing import Any
 
 import common
-import filled_store
-import hook_handlers
-import hooks_sessions
 import numpy as np
-import real_texts
-import real_vectors
 import startup
+from inputs import real_texts, real_vectors
+from measures import hook_handlers, hook_sessions
+from stores import filled_store
 
 from ragmem import client
 from ragmem.api.memory import Ragmem
@@ -156,7 +154,7 @@ def main() -> None:
             document["situations"] = situations(home, asked)
         finally:
             home.stop()
-        document["session"] = hooks_sessions.replay(
+        document["session"] = hook_sessions.replay(
             options.corpus / "transcripts_claude", folder / "replay", quick=options.quick
         )
     report(document, options)

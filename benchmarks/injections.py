@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import common
+from inputs.retrieval_sets import Query, RetrievalSet, folders_of_sets
+from inputs.vector_cache import CachedModels, VectorCache
 from retrieval import foreign_questions, put_texts
-from retrieval_sets import Query, RetrievalSet, folders_of_sets
-from vector_cache import CachedModels, VectorCache
 
 from ragmem.api.memory import Ragmem
 from ragmem.domain.secrets.redaction import DEFAULT

@@ -19,12 +19,12 @@ from pathlib import Path
 from typing import Any
 
 import common
-import filled_store
 import numpy as np
-from command_runs import ragmem, write_source
-from peers_corpus import FOLDERS
-from retrieval_sets import read_lines
-from stages import watched
+from inputs.retrieval_sets import read_lines
+from measures.command_runs import ragmem, write_source
+from measures.stages import watched
+from peer_tools.corpus import FOLDERS
+from stores import filled_store
 
 from ragmem.api.memory import Ragmem
 from ragmem.daemon.process import settle

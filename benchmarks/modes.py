@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any, get_args
 
 import common
+from inputs.retrieval_sets import DEPTH, Query, RetrievalSet, means, metrics_of
+from inputs.vector_cache import CachedModels, VectorCache
 from retrieval import build
-from retrieval_sets import DEPTH, Query, RetrievalSet, means, metrics_of
-from vector_cache import CachedModels, VectorCache
 
 from ragmem.api.memory import Ragmem
 from ragmem.domain.model import Draft, Scope

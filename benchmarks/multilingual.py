@@ -15,8 +15,8 @@ from typing import Any
 from unittest.mock import patch
 
 import common
+from inputs.retrieval_sets import RetrievalSet, moment
 from retrieval import build, calibrated
-from retrieval_sets import RetrievalSet, moment
 
 from ragmem.api.memory import Ragmem
 from ragmem.domain.model import Draft, Scope

@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any
 
 import common
-from peers_corpus import Corpus, read_notes, read_set
-from peers_environments import prepare
-from peers_measure import Extent, Standing, measure
-from peers_process import Failed
-from peers_report import notes, table
-from peers_tools import OURS, PEERS, Peer, Place, interpreter_of_this_run, ours_with
+from peer_tools.corpus import Corpus, read_notes, read_set
+from peer_tools.environments import prepare
+from peer_tools.measure import Extent, Standing, measure
+from peer_tools.process import Failed
+from peer_tools.report import notes, table
+from peer_tools.tools import OURS, PEERS, Peer, Place, interpreter_of_this_run, ours_with
 
 SMALL = Extent(rounds=1, cold=3, more=3, ingest_timeout=600, timeout=120)
 FULL = Extent(rounds=3, cold=5, more=8, ingest_timeout=3600, timeout=120)

@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import common
+from inputs.retrieval_sets import RetrievalSet, folders_of_sets
+from inputs.vector_cache import open_with_cache, set_arguments
 from ranking_weights import FEWEST, TWINS
 from retrieval import Variant, changed, measure
-from retrieval_sets import RetrievalSet, folders_of_sets
-from vector_cache import open_with_cache, set_arguments
 
 from ragmem.services.retrieval.query import Policy
 

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import common
-from retrieval_sets import Query, RetrievalSet, folders_of_sets
+from inputs.retrieval_sets import Query, RetrievalSet, folders_of_sets
 
 from ragmem.domain.retrieval.question import Query as Parsed
 from ragmem.domain.retrieval.question import parse, time_match

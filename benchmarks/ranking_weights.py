@@ -12,10 +12,10 @@ from dataclasses import dataclass, fields
 
 import common
 import numpy as np
+from inputs.retrieval_sets import RetrievalSet, folders_of_sets
+from inputs.vector_cache import CachedModels, open_with_cache, set_arguments
 from numpy.typing import NDArray
 from retrieval import build
-from retrieval_sets import RetrievalSet, folders_of_sets
-from vector_cache import CachedModels, open_with_cache, set_arguments
 
 from ragmem.api.memory import Ragmem
 from ragmem.config.settings import QuerySettings

@@ -28,7 +28,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import common
-import redaction_planted
+from inputs import planted_secrets
 
 from ragmem.domain.secrets.redaction import find_secrets
 
@@ -50,7 +50,7 @@ def main() -> None:
     parser.add_argument("--found", type=Path, metavar="FILE", help="list what real texts hold, to be judged")
     parser.add_argument("--ways", nargs="*", metavar="WAY", help="only these ways in")
     options = parser.parse_args()
-    secrets = redaction_planted.planted()
+    secrets = planted_secrets.planted()
     sets = {OWN: secrets, **(read_sets(options.data) if options.data.is_dir() else {})}
     everything = [one for each in sets.values() for one in each]
     document: dict[str, Any] = {
@@ -138,12 +138,12 @@ def ragmem(environ: Mapping[str, str], *words: str, stdin: str = "", codes: tupl
     return done.stdout
 
 
-Secrets = list[redaction_planted.Planted]
+Secrets = list[planted_secrets.Planted]
 
 
 def seed(secrets: Secrets, folder: Path, environ: Mapping[str, str]) -> None:
-    redaction_planted.notes(secrets, folder / ".claude/History/Sessions")
-    redaction_planted.reflections(
+    planted_secrets.notes(secrets, folder / ".claude/History/Sessions")
+    planted_secrets.reflections(
         secrets, folder / ".claude/MEMORY/LEARNING/REFLECTIONS/algorithm-reflections.jsonl"
     )
     ragmem(environ, "seed")
@@ -158,17 +158,17 @@ def seed(secrets: Secrets, folder: Path, environ: Mapping[str, str]) -> None:
 def transcripts(secrets: Secrets, folder: Path, environ: Mapping[str, str]) -> None:
     repository = folder / "repos/tide"
     repository.mkdir(parents=True)
-    redaction_planted.transcripts(secrets, folder, repository)
+    planted_secrets.transcripts(secrets, folder, repository)
     ragmem(environ, "seed", "--source", "transcripts")
 
 
 def hooks(secrets: Secrets, folder: Path, environ: Mapping[str, str]) -> None:
     repository = folder / "repos/tide"
     repository.mkdir(parents=True)
-    path = redaction_planted.transcripts(secrets, folder, repository)[0]
+    path = planted_secrets.transcripts(secrets, folder, repository)[0]
     said = {"session_id": path.stem, "transcript_path": str(path), "cwd": str(repository)}
     for event, more in (
-        ("UserPromptSubmit", {"prompt": redaction_planted.told(secrets[0], 0)}),
+        ("UserPromptSubmit", {"prompt": planted_secrets.told(secrets[0], 0)}),
         ("SessionEnd", {"reason": "other"}),
     ):
         ragmem(environ, "hook", event, stdin=json.dumps({**said, "hook_event_name": event, **more}))
@@ -176,9 +176,9 @@ def hooks(secrets: Secrets, folder: Path, environ: Mapping[str, str]) -> None:
 
 
 def ingest(secrets: Secrets, folder: Path, environ: Mapping[str, str]) -> None:
-    ragmem(environ, "ingest", str(redaction_planted.notes(secrets, folder / "notes")[0].parent))
+    ragmem(environ, "ingest", str(planted_secrets.notes(secrets, folder / "notes")[0].parent))
     for number, secret in enumerate(secrets[:HANDED_IN]):
-        ragmem(environ, "ingest", "-", stdin=redaction_planted.told(secret, number))
+        ragmem(environ, "ingest", "-", stdin=planted_secrets.told(secret, number))
 
 
 def files(secrets: Secrets, folder: Path, environ: Mapping[str, str]) -> None:
@@ -191,7 +191,7 @@ def files(secrets: Secrets, folder: Path, environ: Mapping[str, str]) -> None:
 
 
 def inbox(secrets: Secrets, folder: Path, environ: Mapping[str, str]) -> None:
-    lines = [json.dumps(redaction_planted.told(secret, number)) for number, secret in enumerate(secrets)]
+    lines = [json.dumps(planted_secrets.told(secret, number)) for number, secret in enumerate(secrets)]
     ragmem(environ, "ingest", "--buffer", "--jsonl", "-", stdin="\n".join(lines))
     waiting = leaked(secrets, folder / "store")
     if waiting:
@@ -228,9 +228,9 @@ def http(secrets: Secrets, folder: Path, environ: Mapping[str, str]) -> None:
         for agent in ("quay", "tide"):
             send("/heartbeat", {"agent_id": agent})
         for number, secret in enumerate(secrets):
-            note = redaction_planted.told(secret, number)
-            for path, body in redaction_planted.requests(secret.text, note, number):
-                send(path, body, redaction_planted.FORM if isinstance(body, bytes) else "application/json")
+            note = planted_secrets.told(secret, number)
+            for path, body in planted_secrets.requests(secret.text, note, number):
+                send(path, body, planted_secrets.FORM if isinstance(body, bytes) else "application/json")
         time.sleep(2)
     finally:
         server.terminate()
@@ -255,7 +255,7 @@ def _wait(address: str) -> None:
 
 def imported(secrets: Secrets, folder: Path, environ: Mapping[str, str]) -> None:
     other = {**environ, "RAGMEM_HOME": str(folder / "other"), "RAGMEM_SECRETS_REDACT": "false"}
-    ragmem(other, "ingest", str(redaction_planted.notes(secrets, folder / "notes")[0].parent))
+    ragmem(other, "ingest", str(planted_secrets.notes(secrets, folder / "notes")[0].parent))
     ragmem(other, "export", str(folder / "export.jsonl"))
     ragmem(environ, "import", str(folder / "export.jsonl"))
 
@@ -291,7 +291,7 @@ LISTS = frozenset({"what_failed", "notes"})
 
 def settings(secrets: Secrets, folder: Path, environ: Mapping[str, str]) -> None:
     """Hand in a folder of settings, of which only the notes are read, and then two files by their names."""
-    paths = redaction_planted.settings_files(secrets, folder / "service")
+    paths = planted_secrets.settings_files(secrets, folder / "service")
     ragmem(environ, "ingest", "--yes", str(folder / "service"))
     for path in paths[::4]:
         ragmem(environ, "ingest", str(path))
@@ -299,14 +299,14 @@ def settings(secrets: Secrets, folder: Path, environ: Mapping[str, str]) -> None
 
 def code(secrets: Secrets, folder: Path, environ: Mapping[str, str]) -> None:
     """Read a repository whose source files hold them: as constants, defaults, comments and doc comments."""
-    redaction_planted.source_files(secrets, folder / "tide")
+    planted_secrets.source_files(secrets, folder / "tide")
     ragmem(environ, "ingest", "--code", str(folder / "tide"))
 
 
 def mcp(secrets: Secrets, folder: Path, environ: Mapping[str, str]) -> None:
     """Call the tools that write, and those that are asked, with one secret each."""
     folder.mkdir(exist_ok=True)
-    calls = redaction_planted.tool_calls(secrets)
+    calls = planted_secrets.tool_calls(secrets)
     client = {"name": "tide", "version": "1"}
     begun = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client}
     with subprocess.Popen(
@@ -405,7 +405,7 @@ def read_sets(data: Path) -> dict[str, Secrets]:
     for path in sorted(data.glob("*.jsonl")):
         records = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line]
         sets[path.stem] = [
-            redaction_planted.Planted(one["shape"], one["text"], tuple(one["core"])) for one in records
+            planted_secrets.Planted(one["shape"], one["text"], tuple(one["core"])) for one in records
         ]
     return sets
 
@@ -414,7 +414,7 @@ def not_redacted(secrets: Secrets) -> int:
     """Return how many secrets the search finds in a home that keeps them: it must find them all."""
     with common.temporary_folder("redaction") as folder:
         environ = environment(folder, RAGMEM_SECRETS_REDACT="false")
-        redaction_planted.notes(secrets, folder / "notes")
+        planted_secrets.notes(secrets, folder / "notes")
         ragmem(environ, "ingest", str(folder / "notes"))
         found = {part for part, _ in leaked(secrets, folder / "store")}
         return sum(not found.isdisjoint(one.parts) for one in secrets)

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import common
-from reliability_plan import KINDS
-from reliability_rounds import AIMS, Driver, Round
+from crashes.plan import KINDS
+from crashes.rounds import AIMS, Driver, Round
 
 KILLS = 234
 QUICK = 20

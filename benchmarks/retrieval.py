@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 import common
-from retrieval_budget import budget_means, budget_metrics
-from retrieval_sets import DEPTH, Query, RetrievalSet, folders_of_sets, means, metrics_of
-from vector_cache import CachedModels, VectorCache, open_with_cache, set_arguments
+from inputs.retrieval_sets import DEPTH, Query, RetrievalSet, folders_of_sets, means, metrics_of
+from inputs.vector_cache import CachedModels, VectorCache, open_with_cache, set_arguments
+from measures.retrieval_budget import budget_means, budget_metrics
 
 from ragmem import backends
 from ragmem.api.memory import Ragmem

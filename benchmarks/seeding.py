@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import common
-from command_runs import Run, ragmem
-from memory_content import content_of, orphans_of, sizes_of
+from measures.command_runs import Run, ragmem
+from measures.memory_content import content_of, orphans_of, sizes_of
 
 QUICK_SOURCES = ("memory", "commands")
 AGAIN = 3

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import common
-import real_texts
+from inputs import real_texts
 
 from ragmem.domain.sharing.pack import write_packs
 from ragmem.domain.sharing.record import SharedMemory, encode, record_id, without_controls

@@ -11,9 +11,9 @@ from dataclasses import replace
 from typing import Any
 
 import common
+from inputs.retrieval_sets import Query, RetrievalSet, folders_of_sets
+from inputs.vector_cache import CachedModels, open_with_cache, set_arguments
 from retrieval import build, calibrated, foreign_questions
-from retrieval_sets import Query, RetrievalSet, folders_of_sets
-from vector_cache import CachedModels, open_with_cache, set_arguments
 
 from ragmem.api.memory import Ragmem
 from ragmem.services.retrieval.query import Question, ask

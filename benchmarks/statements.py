@@ -3,7 +3,7 @@
 The store holds the notes of a corpus, each in its source and repository, and what was said, thought, done and
 returned in the transcripts of sessions, text by text, each with its session. In each project of a session
 there are later notes about nothing of it, so that all of it is old. Statements are drawn of the notes and of
-what was said and thought; statement_wording.py tells how each is asked.
+what was said and thought; inputs/statement_wording.py tells how each is asked.
 
 A statement is found strictly if its own memory is among the first five, with its own title, date and source;
 and leniently also if another memory there, which was stored as it is, says the same in the same words (times
@@ -27,11 +27,11 @@ from pathlib import Path
 from typing import Any
 
 import common
-from retrieval_sets import RetrievalSet
-from statement_store import ALIKE, MADE_UP, TALK, chosen, drafts_of, store
-from statement_wording import Statement, plain, statements
-from transcript_texts import said_in
-from vector_cache import CachedModels, VectorCache
+from inputs.retrieval_sets import RetrievalSet
+from inputs.statement_wording import Statement, plain, statements
+from inputs.transcript_texts import said_in
+from inputs.vector_cache import CachedModels, VectorCache
+from stores.statement_store import ALIKE, MADE_UP, TALK, chosen, drafts_of, store
 
 from ragmem.api.memory import Ragmem
 from ragmem.domain.model import State

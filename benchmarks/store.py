@@ -46,8 +46,8 @@ JUDGED = 15_000
 def work(options: argparse.Namespace) -> dict[str, Any]:
     """Build, ask or fill one store in this process, and return the figures."""
     # Imported here: the parent process needs none of it.
-    from store_default import Default
-    from store_systems import Ours, Postgres, fingerprint
+    from stores.default_store import Default
+    from stores.store_systems import Ours, Postgres, fingerprint
 
     from ragmem.backends.lightrag.storages.registration import import_lightrag
 
@@ -71,7 +71,7 @@ def work(options: argparse.Namespace) -> dict[str, Any]:
 
 def ask(make: Callable[[Path], Any], options: argparse.Namespace) -> dict[str, Any]:
     """Open a store and ask it; nothing is written, so that the peak is that of a process that asks."""
-    from store_systems import Ours, questions
+    from stores.store_systems import Ours, questions
 
     (first, *asked) = questions(QUERIES + 1, options.size)
     started = time.perf_counter()
@@ -96,7 +96,7 @@ def ask(make: Callable[[Path], Any], options: argparse.Namespace) -> dict[str, A
 
 def insert(make: Callable[[Path], Any], options: argparse.Namespace) -> dict[str, Any]:
     """Add documents one by one, in a process that has the store open."""
-    from store_systems import Ours, document
+    from stores.store_systems import Ours, document
 
     system = make(options.folder)
     fresh = [document(number) for number in range(options.first, options.first + 2 * options.inserts + 2)]

@@ -20,7 +20,7 @@ from typing import Any
 import agents
 import common
 import serve
-import team_store
+from stores import team_store
 
 MEMORIES, SMALL, OWN = 500_000, 50_000, 500
 CLIENTS = 50

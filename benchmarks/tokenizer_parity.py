@@ -4,7 +4,7 @@ import random
 import time
 
 import common
-from real_texts import SEED, paragraphs
+from inputs.real_texts import SEED, paragraphs
 from tokenizers import Tokenizer
 from tokenizers.models import WordPiece as ReferenceWordPiece
 from tokenizers.normalizers import BertNormalizer

@@ -19,8 +19,8 @@ from typing import Any
 import common
 import numpy as np
 from injections import QUICK, build
-from retrieval_sets import RetrievalSet
-from vector_cache import CachedModels, VectorCache
+from inputs.retrieval_sets import RetrievalSet
+from inputs.vector_cache import CachedModels, VectorCache
 
 from ragmem.api.memory import Ragmem
 from ragmem.domain.text.identifiers import identifiers

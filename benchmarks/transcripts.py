@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import common
-from command_runs import Run, ragmem
+from measures.command_runs import Run, ragmem
 
 LAYOUT = {
     "transcripts_claude": ".claude/projects/-corpus/{name}",

@@ -47,7 +47,7 @@ def work(options: argparse.Namespace) -> dict[str, Any]:
     """Do one step for one system in this process, and return the figures."""
     # Imported here, so that the start of a search can be told from that of Python.
     import numpy as np
-    from vector_systems import SYSTEMS, Ours
+    from stores.vector_systems import SYSTEMS, Ours
 
     folder = options.folder
     system = SYSTEMS[options.system](folder / options.system)
@@ -151,7 +151,7 @@ def start(system: str, step: str, folder: Path) -> Any:
 def prepare(folder: Path, size: int, real: Any, questions: Any) -> dict[str, Any]:
     """Write vectors, projects and questions of a size, and return what an exact search finds."""
     import numpy as np
-    from real_vectors import extend, nearest
+    from inputs.real_vectors import extend, nearest
 
     chance = np.random.default_rng(SEED)
     vectors = extend(chance.permutation(real), size, chance)
@@ -294,7 +294,7 @@ def main() -> None:
         if options.step != "find":
             print(json.dumps(figures))
         return
-    from real_vectors import embedded
+    from inputs.real_vectors import embedded
 
     about = common.machine()
     started = time.perf_counter()

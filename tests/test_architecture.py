@@ -27,6 +27,14 @@ def test_a_folder_holds_no_more_modules_than_a_reader_can_survey():
     assert large <= LARGER
 
 
+def test_each_script_of_the_benchmarks_is_a_command_and_its_folders_hold_what_several_share():
+    scripts = {path.stem for path in (ROOT / "benchmarks").glob("*.py") if "__main__" not in path.read_text()}
+    folders = Counter(path.parent.name for path in (ROOT / "benchmarks").glob("*/*.py"))
+
+    assert scripts == {"common", "fingerprint"}
+    assert max(folders.values()) <= MODULES
+
+
 def test_no_module_imports_itself_by_way_of_others():
     assert architecture.circles(PACKAGE) == set()
 

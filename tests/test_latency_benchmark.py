@@ -12,7 +12,7 @@ import pytest
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 sys.path.append(str(BENCHMARKS))
 
-from stages import watched  # noqa: E402
+from measures.stages import watched  # noqa: E402
 
 OUTER = """
 from ragmem.made_inner import inner

@@ -10,7 +10,7 @@ sys.path += [str(ROOT / "scripts"), str(ROOT / "benchmarks")]
 
 from fingerprint import fingerprint  # noqa: E402
 from generating.measurements import marked, pages, tables  # noqa: E402
-from peers_corpus import NAMED, PLAIN  # noqa: E402
+from peer_tools.corpus import NAMED, PLAIN  # noqa: E402
 
 from ragmem.domain.entities.extraction import extract  # noqa: E402
 from ragmem.domain.secrets.redaction import DEFAULT  # noqa: E402

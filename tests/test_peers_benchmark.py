@@ -11,9 +11,9 @@ import pytest
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 sys.path.append(str(BENCHMARKS))
 
-from peers_embeddings import ADDRESS, embed  # noqa: E402
-from peers_process import run  # noqa: E402
-from peers_tools import OURS, PEERS, Place  # noqa: E402
+from peer_tools.process import run  # noqa: E402
+from peer_tools.tools import OURS, PEERS, Place  # noqa: E402
+from peer_workers.peer_embeddings import ADDRESS, embed  # noqa: E402
 
 NOTES = {
     "pool": "The `Quay` service ran out of connections: PostgreSQL closed those that were idle.",
@@ -61,7 +61,13 @@ def test_a_tool_that_asks_an_address_gets_the_vectors_from_its_own_process(tmp_p
         "print(json.dumps([[row['embedding'] for row in rows], 'onnxruntime' in sys.modules]))\n"
     )
     environ = {**OURS.environment(Place(tmp_path)), "WHERE": ADDRESS}
-    command = [sys.executable, str(BENCHMARKS / "peers_embeddings.py"), str(script), "one text", "another"]
+    command = [
+        sys.executable,
+        str(BENCHMARKS / "peer_workers/peer_embeddings.py"),
+        str(script),
+        "one text",
+        "another",
+    ]
     done = run(command, environ=environ, folder=tmp_path, timeout=60)
     vectors, loaded = json.loads(done.output)
     assert loaded

@@ -4,7 +4,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from embed_worker import PEAK_SHAPES, PEAK_TURNS
+from embedding.worker import PEAK_SHAPES, PEAK_TURNS
 
 from ragmem.backends.minilm.weights import LAYERS, WIDTH
 

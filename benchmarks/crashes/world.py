@@ -161,7 +161,7 @@ class Expected:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One operation; `kind` is one of reliability_writer.ACTIONS.
+    """One operation; `kind` is one of crashes.writer.ACTIONS.
 
     `options`: keep_days of the archive; missing (gc); text and without_files (search); models (what the home
     is opened with from here on); notes (of a seeding: name -> text of all notes on disk); file (export,

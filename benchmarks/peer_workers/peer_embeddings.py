@@ -1,6 +1,6 @@
 """The bundled model in a tool's own process: as a function, or behind a URL.
 
-Run as a script, `peers_embeddings.py SCRIPT ARGUMENT...` runs a Python script and answers requests in the
+Run as a script, `peer_embeddings.py SCRIPT ARGUMENT...` runs a Python script and answers requests in the
 form of OpenAI's embeddings beside it, on the loopback, by a thread of the same process.
 """
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from peers_protocol import serve
+from peer_protocol import serve
 
 
 class Palace:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import common
-from command_runs import write_source
-from peers_embeddings import ADDRESS
+from measures.command_runs import write_source
+from peer_workers.peer_embeddings import ADDRESS
 
 LIMIT = 20
 """Hits that each tool is asked for; a file counts once, at its best hit."""
@@ -20,7 +20,7 @@ ENGINE = "onnx"
 NO_NETWORK = "http://127.0.0.1:9"
 """A proxy that is not there."""
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).resolve().parents[1]
 
 Environ = dict[str, str]
 Request = dict[str, Any]
@@ -107,7 +107,7 @@ class Peer:
         return [str(python), *self._serving(), str(python.parent / self.script)]
 
     def _serving(self) -> list[str]:
-        return [str(HERE / "peers_embeddings.py")] if self.served else []
+        return [str(HERE / "peer_workers/peer_embeddings.py")] if self.served else []
 
 
 def _isolated(place: Place) -> Environ:
@@ -190,7 +190,7 @@ OURS = Peer(
     "ragmem",
     "",
     (),
-    "peers_worker_ragmem.py",
+    "peer_workers/worker_ragmem.py",
     _ragmem,
     ingest=_seed,
     first=lambda place: [*_seed(place), "--no-wait"],
@@ -201,14 +201,14 @@ OURS = Peer(
 )
 
 PEERS = (
-    Peer("lightrag", "1.5.7", ("lightrag-hku==1.5.7",), "peers_worker_lightrag.py", _none),
-    Peer("chromadb", "1.5.9", ("chromadb==1.5.9",), "peers_worker_chromadb.py", _none),
-    Peer("lancedb", "0.40.0", ("lancedb==0.40.0",), "peers_worker_lancedb.py", _none),
+    Peer("lightrag", "1.5.7", ("lightrag-hku==1.5.7",), "peer_workers/worker_lightrag.py", _none),
+    Peer("chromadb", "1.5.9", ("chromadb==1.5.9",), "peer_workers/worker_chromadb.py", _none),
+    Peer("lancedb", "0.40.0", ("lancedb==0.40.0",), "peer_workers/worker_lancedb.py", _none),
     Peer(
         "sqlite-vec",
         "0.1.9",
         ("sqlite-vec==0.1.9",),
-        "peers_worker_sqlite_vec.py",
+        "peer_workers/worker_sqlite_vec.py",
         _none,
         loads_extension=True,
     ),
@@ -216,7 +216,7 @@ PEERS = (
         "mempalace",
         "3.11.0",
         ("mempalace==3.11.0",),
-        "peers_worker_mempalace.py",
+        "peer_workers/worker_mempalace.py",
         _mempalace,
         ingest=lambda place: ["mine", str(place.notes)],
         cold=lambda text: ["search", text, "--results", str(LIMIT)],
@@ -227,7 +227,7 @@ PEERS = (
         "basic-memory",
         "0.23.2",
         ("basic-memory==0.23.2",),
-        "peers_worker_basic_memory.py",
+        "peer_workers/worker_basic_memory.py",
         _basic_memory,
         ingest=lambda place: ["reindex"],  # noqa: ARG005
         cold=lambda text: ["tool", "search-notes", text, "--json", "--page-size", str(LIMIT)],
@@ -240,7 +240,7 @@ PEERS = (
         "mcp-memory-service",
         "12.1.1",
         ("mcp-memory-service[sqlite]==12.1.1",),
-        "peers_worker_mcp_memory.py",
+        "peer_workers/worker_mcp_memory.py",
         _mcp_memory,
         ingest=lambda place: ["ingest-directory", str(place.notes), "--max-files", "1000000"],
         script="memory",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import common
-from embed_limits import attention_operations, matrix_operations
+from embedding.limits import attention_operations, matrix_operations
 
 from ragmem.backends.minilm.weights import WINDOW
 

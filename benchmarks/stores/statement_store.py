@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+from inputs.retrieval_sets import RetrievalSet
+from inputs.transcript_texts import Said
 from lifecycle import filler
-from retrieval_sets import RetrievalSet
-from transcript_texts import Said
 
 from ragmem.api.memory import Ragmem
 from ragmem.domain.model import Draft, Scope

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import common
-from peers_process import Failed
+from peer_tools.process import Failed
 
 READY = "installed.txt"
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import chromadb
 from chromadb.config import Settings
-from peers_embeddings import embed
-from peers_protocol import notes, serve, windows
+from peer_embeddings import embed
+from peer_protocol import notes, serve, windows
 
 BATCH = 256
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from lightrag import LightRAG, QueryParam
 from lightrag.utils import EmbeddingFunc, Tokenizer
-from peers_embeddings import embed
-from peers_protocol import notes, serve
+from peer_embeddings import embed
+from peer_protocol import notes, serve
 
 PIECE = 4
 DIMENSIONS = 384

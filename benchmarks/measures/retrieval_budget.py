@@ -5,7 +5,7 @@ import statistics
 from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import pairwise
 
-from retrieval_sets import Query, plain
+from inputs.retrieval_sets import Query, plain
 
 from ragmem.domain.secrets.redaction import DEFAULT
 from ragmem.domain.text.excerpts import estimate_tokens

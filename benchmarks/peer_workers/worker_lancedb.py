@@ -6,8 +6,8 @@ from pathlib import Path
 import lancedb
 import pyarrow as pa
 from lancedb.index import FTS
-from peers_embeddings import embed
-from peers_protocol import notes, serve, windows
+from peer_embeddings import embed
+from peer_protocol import notes, serve, windows
 
 BATCH = 256
 DIMENSIONS = 384

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from retrieval_sets import DEPTH, RetrievalSet, metrics_of
+from inputs.retrieval_sets import DEPTH, RetrievalSet, metrics_of
 
 SETS = {"lme_session": (522, 72), "codesess_commit": (168, 242), "cosqa": (1000, 200)}
 """Sets of questions with gold, and the documents and questions that are taken of each at most."""

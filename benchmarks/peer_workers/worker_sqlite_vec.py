@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import sqlite_vec
-from peers_embeddings import embed
-from peers_protocol import notes, serve, windows
+from peer_embeddings import embed
+from peer_protocol import notes, serve, windows
 
 BATCH = 256
 

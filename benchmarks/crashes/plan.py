@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import common
-from reliability_world import (
+from crashes.world import (
     HANDED,
     Expected,
     Place,

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import common
 import numpy as np
+from inputs.retrieval_sets import read_lines
+from inputs.vector_cache import VectorCache
 from numpy.typing import NDArray
-from retrieval_sets import read_lines
-from vector_cache import VectorCache
 
 from ragmem.api.memory import Ragmem
 from ragmem.domain.secrets.redaction import DEFAULT

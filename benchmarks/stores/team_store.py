@@ -20,13 +20,12 @@ from typing import Any
 from urllib.parse import urlencode
 
 import common
-import filled_store
 import numpy as np
 import orjson
-import real_vectors
-import store_systems
+from inputs import real_vectors
+from inputs.vector_cache import VectorCache
 from numpy.typing import NDArray
-from vector_cache import VectorCache
+from stores import filled_store, store_systems
 
 from ragmem.api.memory import Ragmem
 from ragmem.backends.lightrag.rows import documents

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import common
-from peers_corpus import MORE, WHOLE, Corpus, Question
-from peers_process import Answer, Failed, Finished, Worker, run
-from peers_tools import LIMIT, Peer, Place, Request
-from retrieval_sets import metrics_of
+from inputs.retrieval_sets import metrics_of
+from peer_tools.corpus import MORE, WHOLE, Corpus, Question
+from peer_tools.process import Answer, Failed, Finished, Worker, run
+from peer_tools.tools import LIMIT, Peer, Place, Request
 
 WARM_UP = "what was decided about the database"
 

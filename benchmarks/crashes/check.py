@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import orjson
-from reliability_world import Place, sha
-from reliability_writer import mend, open_world
+from crashes.world import Place, sha
+from crashes.writer import mend, open_world
 
 from ragmem.api.memory import Ragmem
 from ragmem.config.places import Places

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from reliability_world import Place, Step, sha
+from crashes.world import Place, Step, sha
 
 from ragmem.api.memory import Ragmem, now
 from ragmem.services.doctor.repair import plan as plan_repair

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import common
-from peers_measure import Extent
+from peer_tools.measure import Extent
 
 COLUMNS: Sequence[tuple[str, tuple[str, ...], str]] = (
     ("ingest s", ("ingest", "cpu_seconds"), "seconds"),

@@ -6,7 +6,7 @@ from typing import Any
 
 from basic_memory import db
 from basic_memory.mcp.tools import search_notes, write_note
-from peers_protocol import serve
+from peer_protocol import serve
 
 
 class Notes:

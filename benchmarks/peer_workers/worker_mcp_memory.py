@@ -6,7 +6,7 @@ from typing import Any
 
 from mcp_memory_service.cli.utils import get_storage
 from mcp_memory_service.services.memory_service import MemoryService
-from peers_protocol import serve
+from peer_protocol import serve
 
 
 class Service:

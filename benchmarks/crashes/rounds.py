@@ -23,10 +23,9 @@ from typing import Any
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import common
-import reliability_check
-import reliability_writer
-from reliability_plan import KINDS, SENTENCE, World, plan
-from reliability_world import GRADUAL, LIVING, Expected, Place, Step, between, conserved
+from crashes import check, writer
+from crashes.plan import KINDS, SENTENCE, World, plan
+from crashes.world import GRADUAL, LIVING, Expected, Place, Step, between, conserved
 
 import ragmem.backends.lightrag
 import ragmem.domain
@@ -124,10 +123,10 @@ class Driver:
         one = Round(number, kind, aim)
         before = world.expected.copy()
         log = world.place.root / f"log-{number}"
-        wish = reliability_writer.Aim(aim, target, _count(aim, chance))
+        wish = writer.Aim(aim, target, _count(aim, chance))
         pid = _fork(
             world.place.root / f"writer-{number}.err",
-            lambda: reliability_writer.write(world.place, world.models, steps, log, wish),
+            lambda: writer.write(world.place, world.models, steps, log, wish),
         )
         other = self._start_other(world, number)
         status = self._end(
@@ -149,11 +148,11 @@ class Driver:
         if not world.beside:
             return None
         log = world.place.root / f"log-{number}-beside"
-        nobody = reliability_writer.Aim("none", 0, 0)
+        nobody = writer.Aim("none", 0, 0)
         steps = world.beside
         return _fork(
             world.place.root / f"beside-{number}.err",
-            lambda: reliability_writer.write(world.place, world.models, steps, log, nobody),
+            lambda: writer.write(world.place, world.models, steps, log, nobody),
         )
 
     def _end_other(self, world: World, pid: int, number: int, one: Round) -> None:
@@ -204,8 +203,8 @@ class Driver:
             return
         log = world.place.root / "log-fill"
         errors = world.place.root / "fill.err"
-        nobody = reliability_writer.Aim("none", 0, 0)
-        pid = _fork(errors, lambda: reliability_writer.write(world.place, world.models, steps, log, nobody))
+        nobody = writer.Aim("none", 0, 0)
+        pid = _fork(errors, lambda: writer.write(world.place, world.models, steps, log, nobody))
         if _wait(pid, PATIENCE) != 0:
             raise SystemExit(f"a world cannot be made: {_tail(errors)}")
         for step in steps:
@@ -218,7 +217,7 @@ class Driver:
         pid: int,
         place: Place,
         log: Path,
-        wish: reliability_writer.Aim,
+        wish: writer.Aim,
         *,
         usual: float,
         chance: random.Random,
@@ -295,7 +294,7 @@ class Driver:
         errors = world.place.root / "check.err"
         pid = _fork(
             errors,
-            lambda: reliability_check.check(
+            lambda: check.check(
                 world.place,
                 (world.models, world.former),
                 answer,

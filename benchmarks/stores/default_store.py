@@ -8,7 +8,7 @@ from typing import Any
 import common
 import numpy as np
 from numpy.typing import NDArray
-from store_systems import PROJECT, Document, documents
+from stores.store_systems import PROJECT, Document, documents
 
 from ragmem.backends.fake import FakeEmbedder
 from ragmem.backends.lightrag.rows.tokens import PieceTokenizer

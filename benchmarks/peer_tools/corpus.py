@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from retrieval_sets import moment, read_lines
+from inputs.retrieval_sets import moment, read_lines
 
 FOLDERS = ("memory", "prd", "session_summary", "plan_spec", "claude_md", "skill", "command", "agent")
 

@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import provider_protocols as protocols
 import pytest
+from provider_protocols import RefusedError
 from provider_servers import serving
 from tiny_onnx import make_model
 
@@ -105,7 +106,9 @@ def filled(home, memory_file):
 
 
 class Gated(protocols.Ollama):
-    """Gives a batch of vectors only while its gate is open."""
+    """Gives a batch of vectors only while its gate is open, and none of a text with poison."""
+
+    poison = ""
 
     def __init__(self):
         super().__init__()
@@ -115,6 +118,8 @@ class Gated(protocols.Ollama):
     def vectors(self, texts, length=0):
         if len(texts) > 1:
             self.gate.wait(30)
+        if self.poison and any(self.poison in text for text in texts):
+            raise RefusedError(500, {"error": "unsupported value: NaN"})
         return super().vectors(texts, length)
 
 
@@ -152,6 +157,18 @@ def test_a_model_is_chosen_made_in_the_background_and_then_answers(filled, ollam
     asked = len(ollama.posts)
     assert filled.run("query", "driver 7 leak").code == 0
     assert len(ollama.posts) == asked + 1
+
+
+def test_a_text_that_the_server_rejects_is_named_and_the_change_ends(filled, ollama):
+    ollama.protocol.poison = "driver 7 "
+    chosen = use_ollama(filled, ollama, "--wait", "--json")
+    assert chosen.code == 3
+    assert chosen.document["vectors"] == "made"
+    [problem] = chosen.document["problems"]
+    assert problem.startswith('"/7" is stored, and full text finds it; it has no vectors: ')
+    standing = filled.standing()
+    assert (standing["changing"], standing["done"]) == (False, NOTES - 1)
+    assert filled.run("query", "driver 7 leak", "--json").document["matches"][0]["title"] == "Note 7"
 
 
 def test_the_process_may_be_killed_questions_are_answered_meanwhile_and_resume_goes_on(filled, ollama):

@@ -203,6 +203,9 @@ Mode = Literal["local", "global", "hybrid", "naive", "mix"]
 TextsOf = Callable[[Mapping[str, str]], Mapping[str, str]]
 """Maps chunk id -> memory id to chunk id -> text to embed; chunks that the catalog lacks are absent."""
 
+Refuse = Callable[[Mapping[str, str]], None]
+"""Takes memories out of the store: id -> why the model rejects a text of it."""
+
 
 @dataclass(frozen=True, slots=True)
 class VectorBlock:
@@ -379,11 +382,12 @@ class TwoModels(Protocol):
     model does not commit after a change to the other, and a delete removes the vectors of both.
     """
 
-    def fill(self, embedder: Embedder, texts_of: TextsOf) -> Iterator[int]:
+    def fill(self, embedder: Embedder, texts_of: TextsOf, refuse: Refuse) -> Iterator[int]:
         """Make the vectors that the embedder's model lacks, in batches; yield the size of each.
 
         A yielded batch is durable. Stopping early is fine: the next call resumes. Others may put and delete
-        meanwhile. Raises BackendError if the embedder fails.
+        meanwhile. `refuse` gets the memories of which the embedder rejects a text. Raises BackendError if
+        the embedder fails.
         """
 
     def change_over(self, model: str, *, finish: Callable[[], None]) -> bool:

@@ -1,12 +1,16 @@
-"""Report an error of one file or text: the reason in one line, the traceback in a log."""
+"""Errors of one file or text stop no other: the reason in one line, the traceback in a log."""
 
 import errno
 import os
 import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from ragmem.domain.secrets.redaction import DEFAULT
 from ragmem.errors import RagmemError, RejectionError, SourceError, TextRejectionError
+
+Item = TypeVar("Item")
 
 NAME = "failures.log"
 LONGEST = 1024 * 1024
@@ -51,6 +55,28 @@ def check(error: Exception) -> None:
     of_machine = isinstance(error, OSError) and error.errno in _OF_THE_MACHINE
     if not of_input and (isinstance(error, MemoryError | RagmemError) or of_store or of_machine):
         raise error
+
+
+def isolate_failures(
+    items: Sequence[Item], work: Callable[[Sequence[Item]], object]
+) -> list[tuple[Item, str]]:
+    """Process items together, and by halves after an error; return the rejected ones with the reason.
+
+    Work that raises must not change anything. Errors that are not the fault of an item (`failures.check`) are
+    raised; then the work was done on some of the items.
+    """
+    if not items:
+        return []
+    try:
+        work(items)
+    except Exception as error:  # noqa: BLE001 - one text never stops the others
+        if len(items) == 1:
+            return [(items[0], failure(error))]
+        check(error)
+    else:
+        return []
+    half = len(items) // 2
+    return [*isolate_failures(items[:half], work), *isolate_failures(items[half:], work)]
 
 
 def append(path: Path, text: str, *, longest: int) -> bool:

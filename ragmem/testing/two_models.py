@@ -1,11 +1,12 @@
 """The contract of a store that holds vectors of two models while one replaces the other."""
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragmem.domain.model import Record
+from ragmem.errors import TextRejectionError
 from ragmem.ports import Embedder, LanguageModel, Models, Role, Store, TwoModels
 from ragmem.storage.sql.database import Database
 from ragmem.storage.sql.sqlite import SQLiteDatabase
@@ -32,6 +33,10 @@ class ModelsToChange:
         """Do nothing: nothing was loaded."""
 
 
+def _refuse_none(reasons: Mapping[str, str]) -> None:
+    raise AssertionError(reasons)
+
+
 class _InterruptedEmbedder:
     """An embedder that triggers an event before it embeds."""
 
@@ -43,6 +48,21 @@ class _InterruptedEmbedder:
     def embed(self, texts: Sequence[str], *, role: Role) -> "NDArray[np.float32]":
         """Return the vectors, after the event."""
         assert self._event()
+        return self._embedder.embed(texts, role=role)
+
+
+class _PickyEmbedder:
+    """An embedder that rejects some texts."""
+
+    def __init__(self, embedder: Embedder, rejected: Collection[str]) -> None:
+        self.model_id, self.dimensions = embedder.model_id, embedder.dimensions
+        self._embedder = embedder
+        self._rejected = rejected
+
+    def embed(self, texts: Sequence[str], *, role: Role) -> "NDArray[np.float32]":
+        """Return the vectors of texts of which none is rejected."""
+        if any(text in self._rejected for text in texts):
+            raise TextRejectionError("rejected")
         return self._embedder.embed(texts, role=role)
 
 
@@ -99,7 +119,7 @@ class TwoModelsContract:
         with self._open_store(tmp_path) as (store, two, models):
             total = store.second_model(old.model_id)[1]
             assert store.second_model(new.model_id) == (0, total)
-            for _ in two.fill(new, self._texts):
+            for _ in two.fill(new, self._texts, _refuse_none):
                 assert all(self._is_found(store, record) for record in self.RECORDS)
             assert store.second_model(new.model_id) == (total, total)
             assert two.change_over(new.model_id, finish=lambda: setattr(models, "embedder", new))
@@ -116,19 +136,40 @@ class TwoModelsContract:
             finished: list[bool] = []
             assert not two.change_over(new.model_id, finish=lambda: finished.append(True))
             store.delete([self.RECORDS[0].memory.id])
-            assert sum(two.fill(new, self._texts))
+            assert sum(two.fill(new, self._texts, _refuse_none))
             store.put(self.RECORDS[:1])
             assert not two.change_over(new.model_id, finish=lambda: finished.append(True))
             assert not finished
-            assert sum(two.fill(new, self._texts))
+            assert sum(two.fill(new, self._texts, _refuse_none))
             assert two.change_over(new.model_id, finish=lambda: finished.append(True))
             assert finished
+
+    def test_a_rejected_text_stops_no_other_and_not_the_change(self, tmp_path: Path) -> None:
+        """Its memory is given to `refuse`, which removes it."""
+        _, new = self.embedders()
+        bad = self.RECORDS[3]
+        picky = _PickyEmbedder(new, [chunk.searchable for chunk in bad.chunks])
+        with self._open_store(tmp_path) as (store, two, models):
+            refused: dict[str, str] = {}
+
+            def refuse(reasons: Mapping[str, str]) -> None:
+                refused.update(reasons)
+                store.delete(list(reasons))
+
+            assert sum(two.fill(picky, self._texts, refuse))
+            assert refused == {bad.memory.id: "rejected"}
+            assert two.change_over(new.model_id, finish=lambda: setattr(models, "embedder", new))
+            assert sum(two.drop_others(new.model_id))
+            assert [self._is_found(store, one) for one in self.RECORDS] == [
+                one is not bad for one in self.RECORDS
+            ]
+            assert store.check(deep=True) == []
 
     def test_a_delete_takes_the_vectors_of_both(self, tmp_path: Path) -> None:
         """Afterwards the memories have no vectors of any model."""
         old, new = self.embedders()
         with self._open_store(tmp_path) as (store, two, _):
-            assert sum(two.fill(new, self._texts))
+            assert sum(two.fill(new, self._texts, _refuse_none))
             store.delete([record.memory.id for record in self.RECORDS[1:]])
             assert store.second_model(new.model_id) == store.second_model(old.model_id)
             store.delete([self.RECORDS[0].memory.id])
@@ -141,7 +182,7 @@ class TwoModelsContract:
         old, new = self.embedders()
         with self._open_store(tmp_path) as (store, two, models):
             store.delete([self.RECORDS[0].memory.id])
-            assert sum(two.fill(new, self._texts))
+            assert sum(two.fill(new, self._texts, _refuse_none))
 
             models.embedder = _InterruptedEmbedder(
                 old,

@@ -21,9 +21,10 @@ from ragmem.domain.model import State
 from ragmem.errors import BackendError, RejectionError, StorageError
 from ragmem.inbox import put
 from ragmem.inbox.buffer import Request, accept
+from ragmem.readers.failures import isolate_failures
 from ragmem.services.ingestion import ingest as ingesting
 from ragmem.services.ingestion.options import DraftOptions
-from ragmem.services.processes.refusals import Refusal, isolate_failures
+from ragmem.services.processes.refusals import Refusal
 from ragmem.services.seeding.report import SeedReport
 
 FAKE = {"RAGMEM_MODELS_BACKEND": "fake", "RAGMEM_STORE_BACKEND": "fake"}

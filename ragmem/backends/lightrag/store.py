@@ -20,7 +20,7 @@ from ragmem.backends.lightrag.vectors.vector_index import VectorHit, VectorIndex
 from ragmem.backends.question_vectors import QuestionCache, validate_query
 from ragmem.domain.model import Entity, Hit, Record, Relation, ranked_hits
 from ragmem.errors import BackendError
-from ragmem.ports import Embedder, Mode, Models, NativeModes, TextsOf, TwoModels, VectorBlock
+from ragmem.ports import Embedder, Mode, Models, NativeModes, Refuse, TextsOf, TwoModels, VectorBlock
 from ragmem.storage.sql import schema_check
 from ragmem.storage.sql.sqlite import SQLiteDatabase
 
@@ -390,10 +390,10 @@ class LightRAGStore:
         """Return how many vectors this model has, and how many a complete set has."""
         return self._read((0, 0), second_model.progress, model)
 
-    def fill(self, embedder: Embedder, texts_of: TextsOf) -> Iterator[int]:
+    def fill(self, embedder: Embedder, texts_of: TextsOf, refuse: Refuse) -> Iterator[int]:
         """Make the vectors that the embedder's model lacks, a batch in a transaction."""
         if self._readable():
-            yield from second_model.fill(self._database, embedder, texts_of)
+            yield from second_model.fill(self._database, embedder, texts_of, refuse)
 
     def change_over(self, model: str, *, finish: Callable[[], None]) -> bool:
         """Call `finish` in a transaction if the model lacks no vector; return whether it was called."""

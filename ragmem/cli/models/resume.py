@@ -12,7 +12,7 @@ import typer
 from ragmem.api.memory import Ragmem, now
 from ragmem.cli.common import Bar, moment, open_memory, plural, say, say_json, tell
 from ragmem.cli.options import JsonOption, QuietOption
-from ragmem.errors import EXIT_BACKEND, EXIT_OK
+from ragmem.errors import EXIT_BACKEND, EXIT_FAILED, EXIT_OK
 
 if TYPE_CHECKING:
     from ragmem.services.models.reembed import ReembedReport
@@ -26,6 +26,7 @@ Examples:
 Exit codes:
   0    all vectors are of the configured model
   2    nothing is stored, or the store holds vectors of only one model
+  3    the model rejects some texts, which only full text finds
   4    the model does not answer
   5    another process already makes these vectors
   130  interrupted; run it again to continue
@@ -59,7 +60,7 @@ def resume(
         if background:
             say(moment(now()))
         say_made(document)
-    return EXIT_OK if done.finished else EXIT_BACKEND
+    return exit_code(document)
 
 
 def reembed(memory: Ragmem, *, quiet: bool, background: bool = False) -> "ReembedReport":
@@ -71,6 +72,8 @@ def reembed(memory: Ragmem, *, quiet: bool, background: bool = False) -> "Reembe
 
 def say_made(document: dict[str, Any]) -> None:
     """Write how many vectors were made; `document` is a ReembedReport as JSON, with its end in `vectors`."""
+    for problem in document["problems"]:
+        tell(f"failed: {problem}")
     made, model = document["made"], document["model"]
     if document["vectors"] == "stopped":
         say(f"{plural(made, 'vector')} made, then: {document['note']}")
@@ -79,6 +82,13 @@ def say_made(document: dict[str, Any]) -> None:
         say(f"{plural(made, 'vector')} made in {document['seconds']:.1f} s; {model} answers now")
     else:
         say(f"nothing to make: {document['note'] or f'the vectors are those of {model}'}")
+
+
+def exit_code(document: dict[str, Any]) -> int:
+    """Return the exit code of a command that made the vectors of `document`, or was to make them."""
+    if document.get("vectors") == "stopped":
+        return EXIT_BACKEND
+    return EXIT_FAILED if document.get("problems") else EXIT_OK
 
 
 class Lines:

@@ -12,10 +12,10 @@ from ragmem.api.memory import Ragmem
 from ragmem.backends.composed_models import ComposedModels
 from ragmem.cli.common import open_memory, plural, say, say_json, tell
 from ragmem.cli.models.choice import LanguageOption, choice_of, require_language_model
-from ragmem.cli.models.resume import reembed, say_made
+from ragmem.cli.models.resume import exit_code, reembed, say_made
 from ragmem.cli.options import DryRunOption, JsonOption, QuietOption
 from ragmem.config.hub import without_file
-from ragmem.errors import EXIT_BACKEND, EXIT_OK, BackendError, UsageError
+from ragmem.errors import BackendError, UsageError
 
 if TYPE_CHECKING:
     from ragmem.services.models.speed import Speed
@@ -36,7 +36,7 @@ Examples:
 Exit codes:
   0    chosen
   2    usage, or an environment variable overrides the change
-  3    config.toml cannot be written
+  3    config.toml cannot be written, or the model rejects some texts, which only full text finds
   4    the model does not answer; nothing was changed
   5    another process makes vectors and does not stop
   130  interrupted; the model is chosen, `ragmem models resume` continues
@@ -91,7 +91,7 @@ def use(
         document |= made | {"model": document["model"]}
     if as_json:
         say_json(document)
-    return EXIT_BACKEND if document.get("problem") else EXIT_OK
+    return exit_code(document)
 
 
 def _settle(memory: Ragmem, choice: "Choice", *, test: bool, dry_run: bool, quiet: bool) -> dict[str, Any]:

@@ -18,13 +18,12 @@ from ragmem.domain.model.lifecycle import PROTECTED_TYPES, entry_type
 from ragmem.errors import SourceError, StorageError, StoreBusyError, os_errors_as
 from ragmem.inbox import inbox_folder, reader, set_aside
 from ragmem.readers.commit_dates import SECONDS, CommitDates
-from ragmem.readers.failures import failure
+from ragmem.readers.failures import failure, isolate_failures
 from ragmem.services.ingestion.classify import ClassifiedMemory, classify_draft
 from ragmem.services.ingestion.inbox_drafts import drafts_of
 from ragmem.services.ingestion.inbox_status import list_writes
 from ragmem.services.ingestion.options import keep_given
 from ragmem.services.ingestion.scope import assign_ids, project_finder, remember_projects
-from ragmem.services.processes.refusals import isolate_failures
 from ragmem.storage.home.catalog import Catalog
 
 BATCH = 32

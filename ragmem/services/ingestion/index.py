@@ -13,7 +13,7 @@ from ragmem.frozen import dataclass
 from ragmem.heap import trim_heap
 from ragmem.ports import Store
 from ragmem.ports.principal import acting_as
-from ragmem.readers.failures import check
+from ragmem.readers.failures import check, isolate_failures
 from ragmem.services.ingestion.entities import (
     Item,
     cache_extractions,
@@ -23,7 +23,7 @@ from ragmem.services.ingestion.entities import (
     extract_names,
 )
 from ragmem.services.ingestion.entity_names import learn_names
-from ragmem.services.processes.refusals import Refusal, isolate_failures
+from ragmem.services.processes.refusals import Refusal
 from ragmem.services.processes.worker_pool import WorkerPool
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.maintenance.catalog_export import PAGE, Contents

@@ -11,6 +11,7 @@ from ragmem.domain.model.document_place import is_of_document
 from ragmem.errors import BackendError, RejectionError, StorageError, StoreBusyError
 from ragmem.frozen import dataclass
 from ragmem.ports import Store
+from ragmem.readers.failures import isolate_failures
 from ragmem.services.ingestion.classify import ClassifiedMemory, classify_draft
 from ragmem.services.ingestion.entities import Item, clear_extractions
 from ragmem.services.ingestion.entity_names import collect_names
@@ -24,7 +25,7 @@ from ragmem.services.ingestion.index import (
 from ragmem.services.ingestion.options import keep_given
 from ragmem.services.ingestion.scope import assign_ids
 from ragmem.services.processes.progress import Progress
-from ragmem.services.processes.refusals import Refusal, isolate_failures
+from ragmem.services.processes.refusals import Refusal
 from ragmem.storage.activity.storing_runs import storing_run
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.memories.memories import DEFERRED_SOURCES, fingerprint

@@ -4,7 +4,7 @@ import os
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from ragmem.errors import BackendError, StoreBusyError, UsageError
 from ragmem.ports import Embedder, Store, TwoModels
 from ragmem.services.models.active_models import ActiveModels
 from ragmem.services.processes.progress import Progress
+from ragmem.services.processes.refusals import Refusal
 from ragmem.storage.activity.model_record import ACTIVE, NEXT, ModelRecord
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.sql.fair_lock import is_held, lock_within
@@ -19,6 +20,9 @@ from ragmem.storage.sql.rows import chunk_from
 
 LOCK_NAME = "reembed.lock"
 """The lock file in the home of the process that makes vectors; it contains its number."""
+
+FEW = 10
+"""Rejected texts that are the fault of the texts; more than the vectors made are the fault of the model."""
 
 _LOCK_TIMEOUT_S = 0.05
 """Seconds; a process that only checks the lock holds it for less."""
@@ -29,7 +33,8 @@ class ReembedReport:
     """The result: the numbers of vectors made, and of vectors of other models removed after the change.
 
     `finished` means that the wanted model is active now; if not, `note` gives the reason and `hint` the next
-    step. The vectors made so far stay, and the next run continues.
+    step. The vectors made so far stay, and the next run continues. `problems` names the texts that the
+    wanted model rejects; they are pending, and only full text finds them.
     """
 
     model: str
@@ -39,6 +44,7 @@ class ReembedReport:
     finished: bool = False
     note: str = ""
     hint: str = ""
+    problems: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,11 +175,23 @@ def _change(
             detail = {"from": active.model, "to": model, "vectors": store.second_model(model)[0]}
             catalog.log.write("model", detail, now=now)
 
+    def refuse(reasons: Mapping[str, str]) -> None:
+        if len(done.problems) + len(reasons) > max(FEW, store.second_model(model)[0]):
+            raise BackendError(
+                f'"{model}" rejects most texts: {next(iter(reasons.values()))}',
+                hint="test it with `ragmem models test`",
+            )
+        store.delete(list(reasons), finish=lambda: catalog.extractions.mark_pending(reasons))
+        done.problems += [
+            Refusal.of(memory, reasons[key], is_stored=True).message
+            for key, memory in catalog.memories.get(reasons).items()
+        ]
+
     have, total = store.second_model(model)
     progress.begin("embed", total - have)
     switched = False
     while not switched:
-        for made in two_models.fill(embedder, lambda chunks: _texts(catalog, chunks)):
+        for made in two_models.fill(embedder, lambda chunks: _texts(catalog, chunks), refuse):
             done.made += made
             progress.advance(made)
         switched = two_models.change_over(model, finish=switch)

@@ -7,11 +7,12 @@ from datetime import datetime
 from ragmem.domain.model import EPISODES, Memory, State
 from ragmem.domain.model.lifecycle import proposes
 from ragmem.ports import Store
+from ragmem.readers.failures import isolate_failures
 from ragmem.services.ingestion.classify import ClassifiedMemory
 from ragmem.services.ingestion.index import BATCH_CHARACTERS, forget
 from ragmem.services.ingestion.ingest import Change, compare, store_without_vectors
 from ragmem.services.processes.progress import Progress
-from ragmem.services.processes.refusals import Refusal, isolate_failures
+from ragmem.services.processes.refusals import Refusal
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.memories.files import SeenFile
 

@@ -21,13 +21,13 @@ from ragmem.domain.secrets.redaction import Redactor
 from ragmem.domain.sessions.transcript import SOURCE
 from ragmem.errors import SourceError, os_reason
 from ragmem.readers import transcripts as readers
-from ragmem.readers.failures import failure
+from ragmem.readers.failures import failure, isolate_failures
 from ragmem.readers.files import show
 from ragmem.readers.scope import ProjectFinder
 from ragmem.services.ingestion.classify import ClassifiedMemory, classify_draft, rules_version
 from ragmem.services.ingestion.scope import assign_ids, project_finder
 from ragmem.services.ingestion.source import datetime_of
-from ragmem.services.processes.refusals import Refusal, isolate_failures
+from ragmem.services.processes.refusals import Refusal
 from ragmem.services.processes.worker_pool import WorkerPool
 from ragmem.services.transcripts.own_sessions import Origin
 from ragmem.services.transcripts.scopes import Scopes

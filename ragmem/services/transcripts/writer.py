@@ -9,12 +9,12 @@ from ragmem import __version__
 from ragmem.domain.model import Draft, State, Tier
 from ragmem.domain.model.lifecycle import proposes
 from ragmem.errors import StoreBusyError
-from ragmem.readers.failures import check
+from ragmem.readers.failures import check, isolate_failures
 from ragmem.readers.scope import ProjectFinder
 from ragmem.services.ingestion.classify import ClassifiedMemory
 from ragmem.services.ingestion.ingest import Change
 from ragmem.services.ingestion.scope import remember_projects
-from ragmem.services.processes.refusals import Refusal, isolate_failures
+from ragmem.services.processes.refusals import Refusal
 from ragmem.storage.activity.transcripts import Transcript
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.memories.memories import fingerprint

@@ -11,7 +11,7 @@ from ragmem.domain.model import USER, Draft, Scope, memory_id
 from ragmem.domain.model.lifecycle import proposes
 from ragmem.errors import NotFoundError, SourceError, os_errors_as
 from ragmem.ports import Store
-from ragmem.readers.failures import check
+from ragmem.readers.failures import check, isolate_failures
 from ragmem.readers.fields import clean
 from ragmem.readers.files import show
 from ragmem.readers.foreign.entries import MAX_FACT, Entry, Fact, Talk
@@ -22,7 +22,7 @@ from ragmem.services.ingestion.classify import ClassifiedMemory, classify_draft
 from ragmem.services.ingestion.drafts import TITLE_LENGTH
 from ragmem.services.ingestion.scope import remember_projects
 from ragmem.services.processes.progress import Progress
-from ragmem.services.processes.refusals import Refusal, isolate_failures
+from ragmem.services.processes.refusals import Refusal
 from ragmem.services.transcripts.scopes import Scopes
 from ragmem.services.transcripts.transcripts import BATCH, BATCH_CHARACTERS
 from ragmem.services.transcripts.writer import ExchangeChanges, compare_exchanges

@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from ragmem.backends import fake, lightrag
 from ragmem.backends.lightrag.vectors import second_model, vector_index
 from ragmem.domain.model import USER
-from ragmem.errors import BackendError
+from ragmem.errors import BackendError, TextRejectionError
 from ragmem.storage.activity.model_record import ACTIVE, NEXT, ModelRecord
 from ragmem.storage.home.catalog import Catalog
 from ragmem.testing import make_record
@@ -32,6 +32,10 @@ class TestTwoModels(TwoModelsContract):
 def texts_of(records):
     texts = {chunk.id: chunk.searchable for record in records for chunk in record.chunks}
     return lambda chunks: {key: texts[key] for key in chunks if key in texts}
+
+
+def refuse_none(reasons):
+    raise AssertionError(reasons)
 
 
 @pytest.fixture
@@ -87,12 +91,12 @@ def test_each_batch_is_kept_when_the_next_one_never_comes(place, monkeypatch):
     made = records(10)
     store.put(made)
     make_names(store)
-    filling = store.fill(NEW, texts_of(made))
+    filling = store.fill(NEW, texts_of(made), refuse_none)
     assert [next(filling), next(filling)] == [4, 4]
     filling.close()
     assert store.second_model(NEW.model_id)[0] == 8
-    assert sum(store.fill(NEW, texts_of(made))) == store.second_model(NEW.model_id)[1] - 8
-    assert list(store.fill(NEW, texts_of(made))) == []
+    assert sum(store.fill(NEW, texts_of(made), refuse_none)) == store.second_model(NEW.model_id)[1] - 8
+    assert list(store.fill(NEW, texts_of(made), refuse_none)) == []
 
 
 def test_the_newest_chunks_come_first_and_before_the_graph(place, monkeypatch):
@@ -102,7 +106,7 @@ def test_the_newest_chunks_come_first_and_before_the_graph(place, monkeypatch):
     for record in made:
         store.put([record])
     make_names(store)
-    for _ in store.fill(NEW, texts_of(made)):
+    for _ in store.fill(NEW, texts_of(made), refuse_none):
         pass
     with catalog.database.read() as connection:
         rows = connection.execute(
@@ -117,8 +121,31 @@ def test_a_chunk_whose_text_is_nowhere_holds_nothing_up(place):
     made = records(2)
     store.put(made)
     known = texts_of(made[:1])
-    assert sum(store.fill(NEW, known)) == 1
+    assert sum(store.fill(NEW, known, refuse_none)) == 1
     assert store.change_over(NEW.model_id, finish=lambda: None)
+
+
+class Picky:
+    """Rejects names of Tool1, but no text."""
+
+    model_id, dimensions = NEW.model_id, NEW.dimensions
+
+    def embed(self, texts, *, role):
+        if any("Tool1" in text for text in texts):
+            raise TextRejectionError("rejected")
+        return NEW.embed(texts, role=role)
+
+
+def test_a_rejected_name_keeps_no_change_from_ending(place):
+    _, store, models = place
+    made = records(3)
+    store.put(made)
+    make_names(store)
+    total = store.second_model(OLD.model_id)[0]
+    assert sum(store.fill(Picky(), texts_of(made), refuse_none)) == total - 2
+    assert store.change_over(NEW.model_id, finish=lambda: setattr(models, "embedder", NEW))
+    list(store.drop_others(NEW.model_id))
+    assert store.check(deep=True) == []
 
 
 def test_the_files_of_the_former_model_go_and_those_of_the_new_one_are_there(place, monkeypatch):
@@ -132,7 +159,7 @@ def test_the_files_of_the_former_model_go_and_those_of_the_new_one_are_there(pla
     folder = catalog.database.home / "vectors"
     before = {path for path in folder.iterdir() if path.is_dir()}
     assert len(before) == 1
-    list(store.fill(NEW, texts_of(made)))
+    list(store.fill(NEW, texts_of(made), refuse_none))
     assert store.change_over(NEW.model_id, finish=lambda: setattr(models, "embedder", NEW))
     assert len({path for path in folder.iterdir() if path.is_dir()}) == 2
     list(store.drop_others(NEW.model_id))
@@ -147,7 +174,7 @@ def test_a_sweep_takes_what_a_killed_change_left_and_leaves_what_is_being_made(p
     made = records(4)
     store.put(made)
     make_names(store)
-    total = sum(store.fill(NEW, texts_of(made)))
+    total = sum(store.fill(NEW, texts_of(made), refuse_none))
     catalog.models.write(ACTIVE, ModelRecord(OLD.model_id, OLD.dimensions))
     catalog.models.write(NEXT, ModelRecord(NEW.model_id, NEW.dimensions))
     assert set(store.sweep().values()) == {0}
@@ -170,7 +197,7 @@ def test_a_repair_keeps_what_is_being_made_and_mends_the_rest(place):
     made = records(4)
     store.put(made)
     make_names(store)
-    total = sum(store.fill(NEW, texts_of(made)))
+    total = sum(store.fill(NEW, texts_of(made), refuse_none))
     catalog.models.write(ACTIVE, ModelRecord(OLD.model_id, OLD.dimensions))
     catalog.models.write(NEXT, ModelRecord(NEW.model_id, NEW.dimensions))
     with catalog.database.write() as connection:
@@ -236,7 +263,7 @@ class Changing(RuleBasedStateMachine):
     def step(self):
         if self.filling is None:
             self.filling = self.store.fill(
-                self.other, lambda chunks: {key: self.texts[key] for key in chunks}
+                self.other, lambda chunks: {key: self.texts[key] for key in chunks}, refuse_none
             )
         if next(self.filling, None) is None:
             self.filling = None

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from ragmem.backends.fake import FakeEmbedder
 from ragmem.backends.lightrag.vectors import second_model
 from ragmem.domain.model import Draft, State
-from ragmem.errors import StoreBusyError, UsageError
+from ragmem.errors import StoreBusyError, TextRejectionError, UsageError
 from ragmem.services.models.active_models import settings_of
 from ragmem.services.models.reembed import LOCK_NAME, reembedding_pid
 from ragmem.services.processes.progress import Silent
@@ -125,6 +126,7 @@ def test_a_change_back_before_the_end_leaves_nothing_of_the_other_model(filled, 
 KILLED = """
 import sys
 from pathlib import Path
+from ragmem.backends.fake import FakeEmbedder
 from ragmem.backends.lightrag.vectors import second_model
 from ragmem.api.memory import Ragmem
 second_model.EMBEDDED_AT_ONCE = 4
@@ -194,6 +196,72 @@ def test_a_provider_that_fails_ends_a_change_with_what_is_done(filled, open_memo
     assert titles(down, "worker7") == ("text and vectors", ["Worker 7"])
     assert down.catalog.models.read(ACTIVE).model == OLD_ID
     assert open_memory(**STORE, **OTHER).vectors.reembed().finished
+
+
+REJECTION = TextRejectionError("content policy")
+
+
+@pytest.fixture
+def reject(monkeypatch):
+    """Let the new model reject texts with any of some words, as a provider or a tokenizer with a bug does."""
+
+    def reject(*words, error=REJECTION):
+        real = FakeEmbedder.embed
+
+        def embed(self, texts, *, role):
+            if (
+                self.model_id == NEW_ID
+                and role == "document"
+                and any(w in text for w in words for text in texts)
+            ):
+                raise error
+            return real(self, texts, role=role)
+
+        monkeypatch.setattr(FakeEmbedder, "embed", embed)
+
+    return reject
+
+
+@pytest.mark.parametrize("error", [REJECTION, OverflowError("too many\ntokens")])
+def test_a_change_ends_without_the_text_that_the_new_model_rejects_and_names_it(
+    error, filled, open_memory, reject
+):
+    reject("worker7 ", error=error)
+    changing = open_memory(**STORE, **OTHER)
+    done = changing.vectors.reembed()
+    assert (done.finished, done.note) == (True, "")
+    [problem] = done.problems
+    assert problem.startswith('"note-7" is stored, and full text finds it; it has no vectors: ')
+    assert str(error).replace("\n", " ") in problem
+    assert {model for model, _ in changing.store.vector_models()} == {NEW_ID}
+    assert changing.store.check(deep=True) == []
+    assert titles(changing, "worker7") == ("text and vectors", ["Worker 7"])
+    waiting = changing.catalog.memories.ids(states=[State.PENDING])
+    assert [changing.catalog.memories.get(waiting)[key].title for key in waiting] == ["Worker 7"]
+    again = changing.vectors.reembed()
+    assert (again.finished, again.made, again.problems) == (True, 0, [])
+
+
+def test_a_text_that_was_rejected_gets_its_vectors_by_another_model(filled, open_memory, reject):
+    reject("worker7 ")
+    assert open_memory(**STORE, **OTHER).vectors.reembed().finished
+    assert filled.vectors.reembed().problems == []
+    assert filled.inbox.index_pending() == ""
+    assert filled.catalog.memories.ids(states=[State.PENDING]) == set()
+    assert filled.store.check(deep=True) == []
+
+
+def test_a_model_that_rejects_most_texts_takes_no_place(filled, open_memory, reject):
+    reject("worker")
+    changing = open_memory(**STORE, **OTHER)
+    done = changing.vectors.reembed()
+    assert (done.finished, done.problems) == (False, [])
+    assert "rejects" in done.note
+    assert "content policy" in done.note
+    done, total = filled.store.second_model(OLD_ID)
+    assert done == total > 0
+    assert changing.catalog.memories.ids(states=[State.PENDING]) == set()
+    assert titles(changing, "worker7") == ("text and vectors", ["Worker 7"])
 
 
 def test_a_rebuild_takes_the_configured_model(filled, open_memory):

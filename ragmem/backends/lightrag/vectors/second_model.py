@@ -7,14 +7,20 @@ because questions are compared with them.
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from ragmem.backends.lightrag.rows import graph_sql, names, vectors, views
 from ragmem.backends.lightrag.rows.keys import has_name, sort_pair
 from ragmem.backends.lightrag.vectors.segments import quantise
 from ragmem.frozen import dataclass
-from ragmem.ports import Embedder, TextsOf
+from ragmem.ports import Embedder, Refuse, TextsOf
+from ragmem.readers.failures import isolate_failures
 from ragmem.storage.sql.batches import batches, marks
 from ragmem.storage.sql.sqlite import SQLiteDatabase
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 EMBEDDED_AT_ONCE = 128
 """Texts in one call of the embedder and one transaction, the most that a kill loses."""
@@ -121,7 +127,7 @@ def model_of_most(connection: sqlite3.Connection) -> tuple[str, int] | None:
     return model, int(dimensions)
 
 
-def fill(database: SQLiteDatabase, embedder: Embedder, texts_of: TextsOf) -> Iterator[int]:
+def fill(database: SQLiteDatabase, embedder: Embedder, texts_of: TextsOf, refuse: Refuse) -> Iterator[int]:
     """Make the vectors that a model lacks, one batch per transaction; yield the size of each.
 
     Ends after a pass that found none missing. It can be stopped and resumed.
@@ -133,7 +139,7 @@ def fill(database: SQLiteDatabase, embedder: Embedder, texts_of: TextsOf) -> Ite
         for namespace in NAMESPACES:
             for rows in _missing_batches(database, namespace, model):
                 made = True
-                yield _make(database, embedder, namespace, rows, texts_of)
+                yield _make(database, embedder, rows, namespace=namespace, texts_of=texts_of, refuse=refuse)
 
 
 def _missing_batches(database: SQLiteDatabase, namespace: str, model: str) -> Iterator[list[_Row]]:
@@ -178,20 +184,29 @@ def _missing_rows(
 def _make(
     database: SQLiteDatabase,
     embedder: Embedder,
-    namespace: str,
     rows: Sequence[_Row],
+    *,
+    namespace: str,
     texts_of: TextsOf,
+    refuse: Refuse,
 ) -> int:
     texts = _TEXTS[namespace](database, rows, texts_of)
-    found = [row for row in rows if row.seq in texts]
-    # Nobody finds a chunk whose text is nowhere, and its vector would keep the change from ending.
-    lost = [(row.seq,) for row in rows if row.seq not in texts]
-    made = embedder.embed([texts[row.seq] for row in found], role="document") if found else ()
+    made: dict[int, NDArray[np.float32]] = {}
+
+    def embed(some: Sequence[_Row]) -> None:
+        rows_of_some = embedder.embed([texts[row.seq] for row in some], role="document")
+        made.update(zip((row.seq for row in some), rows_of_some, strict=True))
+
+    refused = isolate_failures([row for row in rows if row.seq in texts], embed)
+    if refused and namespace == names.CHUNKS:
+        refuse({row.subject: reason for row, reason in refused})
+    # A vector of a text that is nowhere, or that the model rejects, would keep the change from ending.
+    lost = [(row.seq,) for row in rows if row.seq not in made]
     now = int(time.time())
     with database.write() as connection:
         connection.executemany(f"DELETE FROM {vectors.table_of(namespace)} WHERE seq = ?", lost)
         # Rows that were deleted or replaced meanwhile have another seq; a later pass handles them.
-        there = _still_there(connection, namespace, [row.seq for row in found])
+        there = _still_there(connection, namespace, list(made))
         values = [
             (
                 row.workspace,
@@ -200,10 +215,10 @@ def _make(
                 row.subject,
                 row.object,
                 embedder.model_id,
-                *quantise(vector),
+                *quantise(made[row.seq]),
                 now,
             )
-            for row, vector in zip(found, made, strict=True)
+            for row in rows
             if row.seq in there
         ]
         vectors.insert(connection, values, replace=False)

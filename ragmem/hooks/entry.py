@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ragmem.assistants.assistant import Assistant
+    from ragmem.hooks.breaker import Breaker
 
 USAGE = """\
 usage: ragmem hook EVENT [--for ASSISTANT] [--via plugin]
@@ -54,7 +55,7 @@ class Run:
         self.assistant = assistant
         self.event_name = event_name
         self.about = ""
-        self.asks = False
+        self.asked: Breaker | None = None
         self.log: Log | None = None
         self.data = self.state = ""
         self.limits = limits.limits_from_environment(os.environ)
@@ -82,10 +83,8 @@ class Run:
 
     def on_deadline(self) -> None:
         """Log the missed deadline, and count it if the memory was asked."""
-        if self.asks:
-            from ragmem.hooks.breaker import Breaker
-
-            Breaker(self.state).record_miss()
+        if self.asked is not None:
+            self.asked.record_miss()
         self.log_outcome("the deadline came first")
 
     def log_outcome(self, *words: str) -> None:
@@ -242,13 +241,13 @@ def _ask_memory(run: Run, asked: "dict[str, Any]") -> str:
     from ragmem import client
     from ragmem.hooks.breaker import REST_S, Breaker
 
-    breaker = Breaker(run.state)
+    breaker = Breaker(run.state, run.data)
     if breaker.is_open():
         run.log_outcome(f"nothing: too many deadlines were missed, the next is tried after {REST_S:.0f} s")
         return ""
-    run.asks = True
+    run.asked = breaker
     answer = client.ask(run.data, asked, deadline=run.watch.deadline - MARGIN_S)
-    run.asks = False
+    run.asked = None
     if answer is None:
         passed = (time.monotonic() - run.began) / run.limits.query_deadline_s
         if passed >= MISSED_SHARE - MARGIN_S / run.limits.query_deadline_s:

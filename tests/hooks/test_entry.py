@@ -415,9 +415,25 @@ def test_after_some_missed_deadlines_in_a_row_nobody_is_asked_for_a_while(hooks,
     assert "too many deadlines were missed" in hooks.log()
 
 
+def test_another_process_than_the_one_that_hung_is_asked_at_once(hooks):
+    hooks.data.mkdir(parents=True)
+    short = {"RAGMEM_WARM": "on", "RAGMEM_HOOKS_QUERY_DEADLINE_S": "0.5"}
+    with Silent(hooks.data):
+        for number in range(4):
+            hooks.call("UserPromptSubmit", prompt=f"Why {number}?", environ=short)
+        assert "too many deadlines were missed" in hooks.log()
+    with Silent(hooks.data) as healthy:
+        hooks.call("UserPromptSubmit", prompt="Why then?", environ=short)
+        assert healthy.heard >= 1
+        asked = healthy.heard
+        # It has missed a deadline, too.
+        hooks.call("UserPromptSubmit", prompt="And now?", environ=short)
+        assert healthy.heard == asked
+
+
 def test_a_deadline_that_was_missed_long_ago_counts_no_more(hooks, silent):
     hooks.state.mkdir(exist_ok=True)
-    (hooks.state / "hooks.missed").write_text(f"3 {time.time() - 400:.0f}\n")
+    (hooks.state / "hooks.missed").write_text(f"3 {time.time() - 400:.0f} 0\n")
 
     hooks.call("UserPromptSubmit", prompt="Why?", environ={"RAGMEM_HOOKS_QUERY_DEADLINE_S": "0.5"})
 

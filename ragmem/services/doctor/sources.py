@@ -97,7 +97,7 @@ def check_events(patient: DoctorContext) -> Iterator[Check]:
         old = patient.now - since > _WAITS_LONG
         detail = f"{count} since {since:%Y-%m-%d %H:%M} UTC"
         yield Check(_EVENTS, "warning" if old else "ok", detail, "ragmem ingest --drain" if old else "")
-    if Breaker(str(state)).is_open():
+    if Breaker(str(state), str(data)).is_open():
         has_findings = True
         detail = f"hooks do not query for {REST_S / 60:.0f} minutes, after too many missed deadlines"
         yield Check(_EVENTS, "warning", detail, f'see "{state / NAME}"')

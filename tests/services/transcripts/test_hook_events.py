@@ -370,7 +370,7 @@ def test_doctor_tells_of_events_that_nobody_could_read_and_of_hooks_that_failed(
         log.write("2020-01-01T00:00:00Z claude-code Stop s0 failed: OSError long ago\n")
         log.write(f"{moment} {failed}\n")
         log.write(f"{moment} claude-code Stop s1 kept 3 ms\n")
-    (state / "hooks.missed").write_text(f"3 {int(time.time())}\n")
+    (state / "hooks.missed").write_text(f"3 {int(time.time())} 0\n")
 
     told = subprocess.run(
         [sys.executable, "-m", "ragmem", "doctor", "--json"],

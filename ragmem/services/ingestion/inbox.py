@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from ragmem.config.settings import Settings
-from ragmem.domain.model import Draft, Memory, State, Tier
+from ragmem.domain.model import GIVEN_FIELDS, Draft, Memory, State, Tier
 from ragmem.domain.model.lifecycle import PROTECTED_TYPES, entry_type
 from ragmem.errors import SourceError, StorageError, StoreBusyError, os_errors_as
 from ragmem.inbox import inbox_folder, reader, set_aside
@@ -38,6 +38,8 @@ QUICK_BYTES = 100_000
 
 AT_LEAST = 4
 """Files that are drained regardless of the time; otherwise a slow machine might never drain any."""
+
+_, _GIVEN_TAGS, _ = GIVEN_FIELDS
 
 STALE = timedelta(hours=1)
 """Age from which an unfinished write counts as left by a killed process."""
@@ -283,7 +285,7 @@ def _find_new(
         before = known.get(memory.id)
         if before is not None and before.content_hash == memory.content_hash:
             said[before.id] = memory.event_time
-            merged = _merge_metadata(before, memory)
+            merged = _merge(before, memory)
             if merged is None:
                 doubled += 1
                 continue
@@ -313,24 +315,31 @@ def _reinstate(catalog: Catalog, said: Mapping[str, datetime]) -> list[str]:
     return list(held)
 
 
-def _merge_metadata(before: Memory, memory: Memory) -> Memory | None:
-    """Return a memory with the metadata of a second write of its text; None if nothing is new.
+def _merge(before: Memory, memory: Memory) -> Memory | None:
+    """Return a memory with the type and tags of a second write of its text; None if they are not new.
 
     A protected type is never replaced by an unprotected one.
     """
     said = memory.metadata.get("type")
-    if not said or said == before.metadata.get("type"):
+    weaker = entry_type(before) in PROTECTED_TYPES and entry_type(memory) not in PROTECTED_TYPES
+    tags = tuple(dict.fromkeys((*before.tags, *memory.tags)))
+    if said and said != before.metadata.get("type") and not weaker:
+        merged = replace(
+            memory,
+            event_time=before.event_time,
+            title=before.title,
+            metadata={**before.metadata, **memory.metadata},
+            protected=before.protected or memory.protected,
+        )
+    elif tags != before.tags:
+        state = before.state if before.state is State.BUFFERED else State.PENDING
+        merged = replace(before, state=state)
+    else:
         return None
-    if entry_type(before) in PROTECTED_TYPES and entry_type(memory) not in PROTECTED_TYPES:
-        return None
-    return replace(
-        memory,
-        event_time=before.event_time,
-        title=before.title,
-        tags=tuple(dict.fromkeys((*before.tags, *memory.tags))),
-        metadata={**before.metadata, **memory.metadata},
-        protected=before.protected or memory.protected,
-    )
+    # A later call without tags keeps those of both writes.
+    said_tags = "\n".join(one.metadata.get(_GIVEN_TAGS, "") for one in (before, memory))
+    given = "\n".join(dict.fromkeys(filter(None, said_tags.split("\n"))))
+    return replace(merged, tags=tags, metadata={**merged.metadata, **({_GIVEN_TAGS: given} if given else {})})
 
 
 def _find_duplicate(memory: Memory, alike: Sequence[Memory]) -> Memory | None:

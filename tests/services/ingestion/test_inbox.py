@@ -196,6 +196,30 @@ def test_a_second_write_can_make_a_decision_of_a_note_and_never_a_note_of_a_deci
         assert item.tags == ("note", "decision")
 
 
+def test_a_second_write_of_a_file_adds_its_tags_and_leaves_the_rest(place: Place):
+    note = place.folder / "pool.md"
+    note.write_text("---\ntags: [db]\n---\n# Pool\n\nThe pool was exhausted because of a leak.\n")
+    said = {"read_from": note, "modified_ns": note.stat().st_mtime_ns}
+    with place.opened() as memory:
+        place.put(note.read_text(), type="decision", tags=["first"], **said)
+        (identifier,) = memory.inbox.drain().ids
+        memory.inbox.index_pending()
+        before = memory.memory(identifier)
+        place.put(note.read_text(), tags=["second"], **said)
+        assert memory.inbox.drain().ids == [identifier]
+        assert memory.inbox.index_pending() == ""
+        item = memory.memory(identifier)
+        assert item.tags == ("db", "first", "second")
+        assert (item.metadata["type"], item.kind, item.state) == ("decision", before.kind, State.INDEXED)
+        assert memory.store.check(deep=True) == []
+        place.put(note.read_text(), tags=["first"], **said)
+        assert (memory.inbox.drain().duplicates, memory.memory(identifier)) == (1, item)
+        # As if it were ingested without tags: what a person gave before stays.
+        handed = memory.ingestion.draft([note], _wish())
+        memory.ingest(handed.drafts, projects=handed.projects)
+        assert memory.memory(identifier).tags == ("db", "first", "second")
+
+
 def test_a_second_write_takes_no_protection_away_that_the_first_one_asked_for(place: Place):
     with place.opened() as memory:
         place.put("The cache is warm at nine.", type="insight", metadata={"protected": "true"})

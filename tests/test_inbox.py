@@ -52,7 +52,7 @@ def test_what_goes_in_is_what_comes_out(text, title, tags, metadata, folder):
         assert receipt.status == "accepted"
         assert (write.text, write.fields.get("title", ""), write.fields["folder"]) == (text, title, folder)
         assert (write.tags, write.metadata) == (tuple(tags), metadata)
-        assert put(data, f" {text}\n", title="another").status == "duplicate"
+        assert put(data, f" {text}\n", title="another", tags=tags).status == "duplicate"
         assert len(held(data)) == 1
 
 

@@ -151,9 +151,9 @@ def set_aside(path: str) -> None:
 def put(data: "str | os.PathLike[str]", text: str, **said: "Unpack[WriteFields]") -> Receipt:
     """Accept a text; once this returns, it survives a killed process and a power cut.
 
-    The same text, apart from white space, of the same type and place is a duplicate while it waits. A text
-    that the catalog has already is detected when the write is stored there. Raises the errors of `seal` and
-    `keep`.
+    The same text, apart from white space, of the same type, tags and place is a duplicate while it waits. A
+    text that the catalog has already is detected when the write is stored there. Raises the errors of `seal`
+    and `keep`.
     """
     return keep(data, seal(text, **said))
 
@@ -216,7 +216,8 @@ def seal(
     # Only names of files may be invalid UTF-8.
     places = {"file": os.fspath(read_from), "folder": os.fspath(folder), "root": os.fspath(root)}
     lines = [f"{name} {_escape(value)}" for name, value in said.items() if value]
-    lines += [f"tag {_escape(tag)}" for tag in tags if tag]
+    marks = [f"tag {_escape(tag)}" for tag in tags if tag]
+    lines += marks
     lines += [f"metadata {_escape(name)}\t{_escape(value)}" for name, value in (metadata or {}).items()]
     header = _encode("\n".join(lines), "title, tags and metadata")
     for name, value in places.items():
@@ -226,7 +227,7 @@ def seal(
             f"title, tags and metadata are longer than {MOST_HEADER_BYTES:,} bytes", hint="shorten them"
         )
     rest = header + b"\n\n" + content
-    identity = [said[name] for name in ("project", "spec", "type", "source", "uri", "modified")]
+    identity = [said[name] for name in ("project", "spec", "type", "source", "uri", "modified")] + marks
     # A text with a uri may be written, changed, and changed back: each time counts.
     identity += [said["at"]] if uri else []
     key = "\x1f".join((places["root"], places["file"], *identity, " ".join(text.split())))

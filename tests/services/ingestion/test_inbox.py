@@ -220,6 +220,15 @@ def test_a_second_write_of_a_file_adds_its_tags_and_leaves_the_rest(place: Place
         assert memory.memory(identifier).tags == ("db", "first", "second")
 
 
+def test_a_text_that_waits_already_is_accepted_with_other_tags(place: Place):
+    receipts = [place.put("The cache is warm at nine.", tags=tags) for tags in ([], ["a"], ["b"], ["b"])]
+    assert [one.status for one in receipts] == ["accepted", "accepted", "accepted", "duplicate"]
+    with place.opened() as memory:
+        memory.inbox.drain()
+        (item,) = memory.catalog.memories.each()
+        assert item.tags == ("a", "b")
+
+
 def test_a_second_write_takes_no_protection_away_that_the_first_one_asked_for(place: Place):
     with place.opened() as memory:
         place.put("The cache is warm at nine.", type="insight", metadata={"protected": "true"})

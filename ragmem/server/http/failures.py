@@ -66,15 +66,26 @@ async def _answer_ragmem_error(_: Request, error: Exception) -> JSONResponse:
     return _answer(status_of(error), str(error), error.hint, headers)
 
 
-async def _answer_validation_error(_: Request, error: Exception) -> JSONResponse:
+async def _answer_validation_error(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
-    # The input is omitted: it may be megabytes, and text that cannot be encoded.
-    problems = [
-        {"loc": list(problem["loc"]), "msg": problem["msg"], "type": problem["type"]}
-        for problem in error.errors()
-    ]
+    hint = _DESCRIBED
+    problems = []
+    for problem in error.errors():
+        place, message = list(problem["loc"]), problem["msg"]
+        if problem["type"] == "string_pattern_mismatch":
+            # The message shows the pattern, which means nothing to a person who has edited a link.
+            message, hint = "the value has a wrong form", _description(request, place[-1]) or hint
+        # The input is omitted: it may be megabytes, and text that cannot be encoded.
+        problems.append({"loc": place, "msg": message, "type": problem["type"]})
     # FastAPI keeps the bytes of a body that it did not parse, as of `curl -d` without a content type.
-    return _answer(422, problems, _NOT_JSON if isinstance(error.body, bytes) else _DESCRIBED)
+    return _answer(422, problems, _NOT_JSON if isinstance(error.body, bytes) else hint)
+
+
+def _description(request: Request, name: str) -> str:
+    """Return what a parameter of the link must be; "" for a field of the body."""
+    operations = request.app.openapi()["paths"].get(request.scope["route"].path, {})
+    parameters = operations.get(request.method.lower(), {}).get("parameters", ())
+    return next((one.get("description", "") for one in parameters if one["name"] == name), "")
 
 
 async def _answer_http_exception(_: Request, error: Exception) -> JSONResponse:

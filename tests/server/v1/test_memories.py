@@ -111,6 +111,18 @@ def test_what_is_no_date_is_refused(api, since):
     assert api.get("memories", since=since).status_code in {400, 422}
 
 
+def test_a_value_of_a_wrong_form_is_refused_in_plain_words_with_the_right_form(api):
+    answer = refused(api.get("memories", since="soon"), 422)
+    [problem] = answer["detail"]
+    assert (problem["loc"], problem["msg"]) == (["query", "since"], "the value has a wrong form")
+    assert "a date, a moment, or a span back from now" in answer["hint"]
+    answer = refused(api.get("memories/abc"), 422)
+    assert answer["hint"] == "A memory's id, or a unique prefix of 4 characters or more."
+    answer = refused(api.post("forget", ids=["."], confirm=True), 422)
+    assert answer["detail"][0]["msg"] == "the value has a wrong form"
+    assert answer["hint"] == "GET /openapi.json describes each request"
+
+
 def test_an_unknown_parameter_is_refused_rather_than_lost(api):
     problem = refused(api.get("memories", projects="notes"), 422)["detail"][0]
     assert problem["loc"] == ["query", "projects"]

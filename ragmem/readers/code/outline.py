@@ -179,7 +179,11 @@ class References:
             return  # the latter is the parameter of a method that is only declared
         stated = self.text(captures["type"][0]) if "type" in captures else ""
         value = self.text(captures["value"][0]) if "value" in captures else ""
-        declared = type_stated(self.syntax, stated, value)
+        if "loaded" in captures:  # a parameter that is a module, or a name of one
+            parts = [self.text(one[0]) for key in ("loaded", "member") if (one := captures.get(key))]
+            declared = receiver_of(self.syntax, ".".join(parts))
+        else:
+            declared = type_stated(self.syntax, stated, value)
         if declared in self.syntax.loaders:
             return  # what is loaded is an import
         name = self.text(node, _LONGEST_NAME).lstrip("@#")
@@ -235,6 +239,13 @@ class References:
             if first in scope.names:
                 declared = scope.names[first] or "?"
                 break
+        module, dot, member = declared.partition(".")
+        if module.startswith("'") and any(row[2] == module for row in self.facts.imports):
+            # It is a module, or a name of one.
+            if receiver:
+                receiver, declared = declared + receiver[len(first) :], ""
+            elif dot:
+                receiver, name, declared = module, member, ""
         if declared and not receiver:
             return  # a variable is called; what it holds is not stated
         around = stack[-1]

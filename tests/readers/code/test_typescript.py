@@ -199,6 +199,30 @@ def test_calls_of_other_packages_are_named_as_the_world_knows_them(project):
     assert ("src/auth/log.log", "fs.writeSync") in project.references("calls", internal=False)
 
 
+@pytest.mark.parametrize("ending", ["js", "ts", "tsx"])
+def test_a_module_that_a_promise_gives_is_that_of_its_callback_alone(ending):
+    project = CodeProject(
+        {
+            f"sea.{ending}": "export const wave = (x) => x\nexport default function tide() {}\n",
+            f"use.{ending}": """
+                function a() { return import('./sea').then(m => m.wave(1)) }
+                function b() { import('./sea').then((m) => { m.wave(1) }).catch((m) => m.wave(2)) }
+                function c() { import("./sea").then(async function (m) { await m.wave(1) }) }
+                function d() { import('./sea').then(m => m.default()) }
+                function e() { import('./sea').then(({ wave }) => wave(1)) }
+                function f() { import('./sea').then(({ a, wave: b, default: c }) => { b(1); a.b(); c() }) }
+                function g() { import('./sea').then(m => m(1)) }
+                function other(list, wave, c) { wave(1); c() }
+                function others(list) { return list.map(m => m.wave(1)).then(m => m.wave(1)) }
+                """,
+        }
+    )
+    assert project.references("calls") == {
+        *((f"use.{name}", "sea.wave") for name in "abcef"),
+        *((f"use.{name}", "sea.tide") for name in "df"),
+    }
+
+
 def test_classes_inherit_from_those_of_the_file_and_of_elsewhere(project):
     assert project.references("inherits") == {("src/store/repo.Repo", "src/store/repo.Store")}
     assert project.references("inherits", internal=False) == {("src/view/Panel.Panel", "react.Component")}

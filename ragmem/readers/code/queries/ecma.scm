@@ -42,6 +42,22 @@
 (pair value: (identifier) @callee @passed)
 
 (variable_declarator name: (identifier) @variable value: (_)? @value)
+(call_expression
+  function: (member_expression
+    object: (call_expression function: (import) arguments: (arguments . (string))) @loaded
+    property: (property_identifier) @_then)
+  arguments: (arguments . [
+    (arrow_function parameter: (_) @variable)
+    (_ parameters: (formal_parameters . [
+      (_) @variable
+      (object_pattern [
+        (shorthand_property_identifier_pattern) @variable @member
+        (pair_pattern key: (property_identifier) @member value: (identifier) @variable)])
+      (_ (object_pattern [
+        (shorthand_property_identifier_pattern) @variable @member
+        (pair_pattern key: (property_identifier) @member value: (identifier) @variable)]))]))])
+  (#eq? @_then "then")
+  (#match? @variable "^[$_A-Za-z][$\\w]*$"))
 (assignment_expression left: (member_expression object: (this) property: (property_identifier) @field)
   right: (new_expression) @value)
 

@@ -12,6 +12,9 @@ from ragmem.domain.retrieval.whole_dates import WholeDate, date_of_name, date_of
 from ragmem.patterns import lazy
 
 _FOLDER_OF_DAY = lazy(r"(?:199|20\d)\d/(?:0[1-9]|1[0-2])(?:/(?:0[1-9]|[12]\d|3[01]))?")
+_AFTER_LABEL = r"(?:[*_]{0,3}\s?[:\uff1a|][*_]{0,3}|(?:\*\*|__)(?=\s))\s{0,8}"
+"""What stands between a label and its value: a colon, a bar of a table, or the end of bold type."""
+
 _LABELLED_LINE = lazy(
     r"^(?:#\+|[\s>*_|:-]{0,6})"
     r"(?:(?:last[ -])?(?:(?:rev)?date|updated|completed|modified|edited)(?:[ -](?:at|time))?|data|datum|fecha"
@@ -22,8 +25,7 @@ _LABELLED_LINE = lazy(
     r"|(?:ultimo )?aggiornamento|ultima modifica|aggiornato(?: il)?"
     r"|(?:laatst )?(?:bijgewerkt|gewijzigd)(?: op)?"
     r"|дата(?: (?:обновлен|изменен)ия)?|(?:последнее )?обновлен(?:ие|\u043e)"
-    r"|日[付期]|(?:最[終后後近])?更新(?:日|日時|日期|时间|時間)?)"
-    r"[*_]{0,3}\s?[:\uff1a|][*_]{0,3}\s{0,4}",
+    r"|日[付期]|(?:最[終后後近])?更新(?:日|日時|日期|时间|時間)?)" + _AFTER_LABEL,
     re.IGNORECASE,
 )
 _CREATED_LINE = lazy(
@@ -35,13 +37,13 @@ _CREATED_LINE = lazy(
     r"|(?:publiée?|décidée?|adoptée?) le"
     r"|créée? le|date de création|creado(?: el)?|fecha de creación|criado(?: em)?|data de criação"
     r"|creato(?: il)?|data di creazione|aangemaakt(?: op)?|создано?|дата создания|作成日時?"
-    r"|[创創]建(?:日期|时间|時間)?)[*_]{0,3}\s?[:\uff1a|][*_]{0,3}\s{0,4}",
+    r"|[创創]建(?:日期|时间|時間)?)" + _AFTER_LABEL,
     re.IGNORECASE,
 )
+_STATUS = r"(?:status|estado|statut|stato|статус|ステータス|状[態态]|狀態)"
 _DATED_STATUS = lazy(
-    r"^(?:#{1,6}\s+(?:[\d.]+\s+)?%s[ \t]*\n\s*|[ \t>*_|-]{0,6}%s[*_]{0,3}\s?[:\uff1a|])[\s*_]{0,6}"
-    r"[^\W\d_]{1,24}(?: [^\W\d_]{1,24})?[\s*_]{0,4}[(\uff08,\u2013\u2014-]{1,2}\s?"
-    % ((r"(?:status|estado|statut|stato|статус|ステータス|状[態态]|狀態)",) * 2),
+    rf"^(?:#{{1,6}}\s+(?:[\d.]+\s+)?{_STATUS}[ \t]*\n\s*|[ \t>*_|-]{{0,6}}{_STATUS}{_AFTER_LABEL})"
+    r"[\s*_]{0,6}[^\W\d_]{1,24}(?: [^\W\d_]{1,24})?[\s*_]{0,4}[(\uff08,\u2013\u2014-]{1,2}\s?",
     re.IGNORECASE | re.MULTILINE,
 )
 """The status of a decision, up to the day on which it got it: `Accepted (2026-04-01)`."""

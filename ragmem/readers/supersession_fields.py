@@ -32,12 +32,14 @@ _ACTIVE = (
 )
 _STATUS = r"(?:status|statut|estado|stato)"
 _BEGIN, _MARKS = r"^[ \t>*_|:#-]{0,8}", r"[*_ \t\"']{0,4}"
+_COLON = r"(?:[:|]|(?<=\*\*|__)(?=[ \t]))"
+"""What ends a label: a colon, a bar of a table, or the end of bold type."""
 
 _STATUS_KEY = lazy(_STATUS)
 _LINE = lazy(
-    rf"{_BEGIN}(?P<label>{_STATUS}\b{_MARKS}[:|]{_MARKS}(?:[^\W\d_]{{3,20}}[,;.][ \t]{{1,2}})?"
+    rf"{_BEGIN}(?P<label>{_STATUS}\b{_MARKS}{_COLON}{_MARKS}(?:[^\W\d_]{{3,20}}[,;.][ \t]{{1,2}})?"
     r"|(?:this|the) (?:adr|decision|record|document|proposal|pep|rfc) (?:is |has been |was )?[*_]{0,3})?"
-    rf"(?:(?P<by>{_PASSIVE})|(?:{_ACTIVE}))\b{_MARKS}(?P<colon>[:|])?{_MARKS}(?P<rest>\S[^\n]{{0,300}})$",
+    rf"(?:(?P<by>{_PASSIVE})|(?:{_ACTIVE}))\b(?:{_MARKS}(?P<colon>{_COLON}))?{_MARKS}(?P<rest>\S[^\n]{{0,300}})$",
     re.IGNORECASE | re.MULTILINE,
 )
 """A line that tells a supersession: with a label or a colon, or in the section of the status."""
@@ -50,7 +52,7 @@ _SECTION = lazy(
 """The first lines of the section that tells the status."""
 
 _NOT_IN_FORCE = lazy(
-    rf"{_BEGIN}{_STATUS}\b{_MARKS}[:|\n]\s{{0,4}}[*_\"']{{0,4}}"
+    rf"{_BEGIN}{_STATUS}\b{_MARKS}(?:\n|{_COLON})\s{{0,4}}[*_\"']{{0,4}}"
     r"(?:rejected|withdrawn|abandoned|closed|draft|propos(?:ed|al|t|\u00e9)|pending|deferred|open\b|in review"
     r"|under review|abgelehnt|entwurf|vorgeschlagen|rejet\u00e9|brouillon|rechazad|propuest|borrador|rejeitad"
     r"|rascunho|concept|voorgesteld|afgewezen)",
@@ -100,7 +102,12 @@ def supersession_fields(path: Path, body: str, values: Mapping[str, Any]) -> dic
     )
     head = body[:HEAD]
     lines = [
-        *(line for text in (fields, head) for line in _LINE.finditer(text) if line["label"] or line["colon"]),
+        *(
+            line
+            for text in (fields, head)
+            for line in _LINE.finditer(text)
+            if line["label"] or line["colon"] is not None
+        ),
         *(line for section in _SECTION.finditer(head) for line in _LINE.finditer(section["text"])),
     ]
     found: dict[str, dict[str, None]] = {}

@@ -185,6 +185,11 @@ def test_the_title_comes_from_the_best_place_there_is(text: str, path: str, titl
         ("Date: 2025-03-15 09:00 +02:00\n", "/n/x.md", "2025-03-15T07:00:00+00:00"),
         ("**Datum:** 17. Mai 2025\n", "/n/x.md", "2025-05-17T00:00:00+00:00"),
         ("| Date | 2025-03-15 |\n", "/n/x.md", "2025-03-15T00:00:00+00:00"),
+        # A label in bold needs no colon.
+        ("**Status**  Accepted\n**Date**    2025-03-15 (proposed)\n", "/n/x.md", "2025-03-15T00:00:00+00:00"),
+        ("- __Created__ 2025-03-15\n", "/n/x.md", "2025-03-15T00:00:00+00:00"),
+        ("**Status** Accepted (2025-03-15)\n", "/n/x.md", "2025-03-15T00:00:00+00:00"),
+        ("Date 2025-03-15 was a Saturday\n", "/n/x.md", "2026-05-01T12:00:00+00:00"),
         ("::\n\n    Status: Draft\n    Created: 2025-03-15\n", "/n/x.rst", "2025-03-15T00:00:00+00:00"),
         ("#+TITLE: Keys\n#+DATE: 2025-03-15\n", "/n/x.org", "2025-03-15T00:00:00+00:00"),
         ("= Keys\n:revdate: 2025-03-15\n", "/n/x.adoc", "2025-03-15T00:00:00+00:00"),

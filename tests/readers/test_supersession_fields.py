@@ -32,6 +32,8 @@ def told(folder: Path, body: str, values: Mapping[str, object] | None = None) ->
             "0012-stream.md",
         ),
         ("# Queue\n\n**Status:** Deprecated, superseded by ADR-0012.\n", "0012-stream.md"),
+        ("# Queue\n\n**Status**  Superseded by [ADR-0012](0012-stream.md)\n", "0012-stream.md"),
+        ("# Queue\n\n**Superseded by** [ADR-0012](0012-stream.md)\n", "0012-stream.md"),
         (
             "# Queue\n\n> This decision is **superseded by [ADR-0020](adr-0020-cache.md)**.\n",
             "adr-0020-cache.md",
@@ -87,6 +89,7 @@ def test_the_frontmatter_may_tell_it(folder: Path) -> None:
         "Replaces [the old guide](0012-stream.md) where it was wrong.\n",
         "## Context\n\nSupersedes [12](0012-stream.md)\n",
         "Status: Proposed\nSupersedes: [12](0012-stream.md)\n",
+        "**Status**  Proposed\n**Supersedes:** [12](0012-stream.md)\n",
         '**Supersedes:** the "reject attribution" decision in [ADR-0012](0012-stream.md)\n',
         "Status: Superseded by the last section of `0012-stream.md`\n",
         "## Status\n\nRejected\n\nSupersedes [12](0012-stream.md)\n",

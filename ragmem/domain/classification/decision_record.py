@@ -65,7 +65,7 @@ _UNDECIDED = re.compile(
 
 _STATUS_LINE = re.compile(
     r"^#{0,6}\W{0,6}(?:status|statut|estado|stato|\u0441\u0442\u0430\u0442\u0443\u0441|\u72b6\u6001|\u30b9\u30c6\u30fc\u30bf\u30b9|\uc0c1\ud0dc)\b"
-    r"(?:[ \t*_]*[:\uff1a|][^\w\n]*|[ \t*_:]*\n\W{0,8})(\w[^\n]{0,80})",
+    r"(?:[ \t*_]*[:\uff1a|][^\w\n]*|(?:\*\*|__)[ \t]+|[ \t*_:]*\n\W{0,8})(\w[^\n]{0,80})",
     re.IGNORECASE | re.MULTILINE,
 )
 """The line of a status, or the one below its heading; also in other languages."""

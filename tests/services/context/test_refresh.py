@@ -761,15 +761,16 @@ def test_of_a_decision_the_sentence_that_says_what_is_done_is_told(memory, tmp_p
 @pytest.mark.parametrize(
     ("status", "told"),
     [
-        ("Accepted", True),
-        ("Accepted (2026-08-01, by the harbour master)", True),
-        ("Entschieden", True),
-        ("Accepted \u2014 and the move that it deferred was carried out", False),
-        ("Accepted, but only for the north quay", False),
+        ("- **Status:** Accepted", True),
+        ("**Status**  Accepted", True),
+        ("- **Status:** Accepted (2026-08-01, by the harbour master)", True),
+        ("- **Status:** Entschieden", True),
+        ("- **Status:** Accepted \u2014 and the move that it deferred was carried out", False),
+        ("**Status**  Accepted, but only for the north quay", False),
     ],
 )
 def test_a_record_whose_status_says_more_than_that_it_holds_is_not_told(memory, tmp_path, status, told):
-    text = f"# ADR 7: printers\n\n- **Status:** {status}\n\n## Decision\n\nWe print the boards at night.\n"
+    text = f"# ADR 7: printers\n\n{status}\n\n## Decision\n\nWe print the boards at night.\n"
     stored(
         memory, "adr", text, uri="/r/docs/adr/0007-printers.md", source="decisions", title="ADR 7: printers"
     )

@@ -35,11 +35,15 @@ _BEGIN, _MARKS = r"^[ \t>*_|:#-]{0,8}", r"[*_ \t\"']{0,4}"
 _COLON = r"(?:[:|]|(?<=\*\*|__)(?=[ \t]))"
 """What ends a label: a colon, a bar of a table, or the end of bold type."""
 
+_WORD = r"(?:[^\W\d_]{3,20}(?:[ \t]\([^()\n]{1,60}\))?[*_]{0,3}[,;.][ \t]{1,2})?"
+"""A word of the status before: `Accepted (2026-03-01). Supersedes ...`."""
+
 _STATUS_KEY = lazy(_STATUS)
 _LINE = lazy(
-    rf"{_BEGIN}(?P<label>{_STATUS}\b{_MARKS}{_COLON}{_MARKS}(?:[^\W\d_]{{3,20}}[,;.][ \t]{{1,2}})?"
-    r"|(?:this|the) (?:adr|decision|record|document|proposal|pep|rfc) (?:is |has been |was )?[*_]{0,3})?"
-    rf"(?:(?P<by>{_PASSIVE})|(?:{_ACTIVE}))\b(?:{_MARKS}(?P<colon>{_COLON}))?{_MARKS}(?P<rest>\S[^\n]{{0,300}})$",
+    rf"{_BEGIN}(?:(?P<label>{_STATUS}\b{_MARKS}{_COLON}{_MARKS}{_WORD}"
+    r"|(?:this|the) (?:adr|decision|record|document|proposal|pep|rfc) (?:is |has been |was )?[*_]{0,3})"
+    rf"|{_WORD})"
+    rf"(?:(?P<by>{_PASSIVE})|(?:{_ACTIVE}))\b(?:{_MARKS}(?P<colon>{_COLON}))?{_MARKS}(?P<rest>\S[^\n]{{0,1500}})$",
     re.IGNORECASE | re.MULTILINE,
 )
 """A line that tells a supersession: with a label or a colon, or in the section of the status."""
@@ -82,6 +86,11 @@ _NUMBERS = lazy(
 _WHOLE = lazy(rf"[*_`\"'<(]{{0,3}}(?:{_RECORD}s?[ _:#-]{{0,2}})?(?:\[|{_FILE.pattern}|#?\d)", re.IGNORECASE)
 """The name of a document at once: words before it name a part of it."""
 
+_SENTENCE = lazy(
+    r"(?:\[[^\]\n]{0,200}\]\([^)\n]{0,200}\)|\[\[[^\]\n]{0,200}\]\]|[^.\n]|\.(?![*_)\"']{0,3}(?:\s|$))){0,1500}"
+)
+"""The first sentence of the end of a line: the ones after it may name other files."""
+
 _AND = lazy(r"(?:,|,? (?:and|und|et|y|e|en)\b|,? &)[ \t]*", re.IGNORECASE)
 _STEM = lazy(rf"(?:{_RECORD}[-_ ]?)?0*(\d{{1,5}})(?!\d)", re.IGNORECASE)
 _UNSPEAKABLE = lazy(r"[\s,;\[\]\"']")
@@ -117,8 +126,13 @@ def supersession_fields(path: Path, body: str, values: Mapping[str, Any]) -> dic
         is_whole = _WHOLE.match(rest) and not _PARTLY.search(_WIKI_LINK.sub("", _LINK.sub("", rest)))
         if is_whole and (line["by"] or in_force):
             names = found.setdefault("superseded_by" if line["by"] else "supersedes", {})
-            names.update(dict.fromkeys(_files(path, rest)))
+            names.update(dict.fromkeys(_files(path, _first_sentence(rest))))
     return {key: ", ".join(names) for key, names in found.items() if names}
+
+
+def _first_sentence(rest: str) -> str:
+    found = _SENTENCE.match(rest)
+    return found[0] if found else rest
 
 
 def _files(path: Path, rest: str) -> Iterator[str]:

@@ -35,6 +35,11 @@ def told(folder: Path, body: str, values: Mapping[str, object] | None = None) ->
         ("# Queue\n\n**Status**  Superseded by [ADR-0012](0012-stream.md)\n", "0012-stream.md"),
         ("# Queue\n\n**Superseded by** [ADR-0012](0012-stream.md)\n", "0012-stream.md"),
         (
+            "# Queue\n\n## Status\n\n**Superseded by [ADR-0012](0012-stream.md).** The queue of ADR-0020"
+            + " cannot be emptied while the brokers of the harbour run" * 8,
+            "0012-stream.md",
+        ),
+        (
             "# Queue\n\n> This decision is **superseded by [ADR-0020](adr-0020-cache.md)**.\n",
             "adr-0020-cache.md",
         ),
@@ -61,6 +66,12 @@ def test_several_records_and_both_directions_are_told(folder: Path) -> None:
     }
 
 
+@pytest.mark.parametrize("status", ["Accepted. ", "Accepted (2026-03-01). ", "**Accepted**, "])
+def test_an_accepted_record_may_go_on_to_tell_what_it_supersedes(folder: Path, status: str) -> None:
+    body = f"# Queue\n\n## Status\n\n{status}Supersedes [ADR-0012](0012-stream.md). Renders ADR-0013 inert.\n"
+    assert told(folder, body) == {"supersedes": "adr/0012-stream.md"}
+
+
 def test_the_frontmatter_may_tell_it(folder: Path) -> None:
     assert told(folder, "", {"status": "superseded by [ADR-0012](0012-stream.md)"}) == {
         "superseded_by": "adr/0012-stream.md"
@@ -78,6 +89,8 @@ def test_the_frontmatter_may_tell_it(folder: Path) -> None:
         "Status: superseded by [12](0012-stream.md#limits)\n",
         "Status: {proposed | accepted | superseded by [ADR-0012](0012-stream.md)}\n",
         "Status: Superseded by ADR-XXXX\n",
+        "## Status\n\nSuperseded by [12](0012-stream.md). The section on limits still holds.\n",
+        "## Status\n\nProposed. Supersedes [12](0012-stream.md).\n",
         "| Supersedes | N/A |\n",
         "Status: Superseded by ADR-0030\n",
         "Status: Superseded by ADR-0099\n",

@@ -32,6 +32,7 @@ from ragmem.cli.options import (
 )
 from ragmem.domain.lifecycle.consolidation_prompt import distinctive_words
 from ragmem.domain.model import Memory
+from ragmem.domain.model.supersession import DECLARED
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.domain.text.word_diff import Segment
 from ragmem.errors import EXIT_FAILED, EXIT_OK, EXIT_USAGE, UsageError
@@ -260,7 +261,8 @@ def _undo(memory: Ragmem, run: str, *, as_json: bool) -> int:
     if as_json:
         say_json({"schema": 1, "undone": done.run, **asdict(done)})
     else:
-        say(f"restored {plural(done.restored, 'memory', 'memories')} of run {done.run}")
+        others = f", and reverted {plural(done.reverted, 'other decision')}" if done.reverted else ""
+        say(f"restored {plural(done.restored, 'memory', 'memories')} of run {done.run}{others}")
         if done.left:
             tell(f"{done.left:,} stay in the archive: a newer text has taken their place")
         if done.kept:
@@ -425,12 +427,14 @@ def _say_cluster(cluster: PlanCluster, redactor: Redactor) -> None:
         return redactor.redact(text)[0]
 
     say(f"{bold(cluster.id)}  {cluster.action}/{cluster.rule}")
-    if cluster.statement:
+    # Two texts of which one names the other have little in common to show.
+    is_declared = cluster.rule == DECLARED
+    if cluster.statement and not is_declared:
         say_fitted(f"  {'says':<6}  {redacted(cluster.statement)}", indent=10)
     say_fitted(redacted(line("kept", cluster.kept)), indent=10)
     for one in cluster.hidden[:MOST_HIDDEN]:
         say_fitted(redacted(line(_role(cluster), one.memory)), indent=10)
-        if told := redacted(_differences(one)):
+        if not is_declared and (told := redacted(_differences(one))):
             say_fitted(f"  {'':<6}  {told}", indent=10)
     if len(cluster.hidden) > MOST_HIDDEN:
         say(dim(f"  and {len(cluster.hidden) - MOST_HIDDEN:,} more: ragmem gc --show {cluster.id}"))

@@ -42,7 +42,7 @@ class UndoResult:
 
     Those in `left` exist again with another text. `kept` counts cards and merged memories that stay, because
     they were changed, pinned or recalled since, or their originals were purged. `note` says why vectors have
-    to wait.
+    to wait. `reverted` counts the memories whose supersession or state is as before the run.
     """
 
     run: str
@@ -50,6 +50,7 @@ class UndoResult:
     left: int = 0
     kept: int = 0
     note: str = ""
+    reverted: int = 0
 
 
 def undo(
@@ -85,14 +86,13 @@ def undo(
     kept = _archive_merged(catalog, store, target, policy=policy, now=now)
     left = sum(item.rule != UNDONE for item in catalog.archive.of(target))
     with catalog.database.write():
-        _restore_supersessions(catalog, target)
-        _restore_lives(catalog, target, now=now)
+        reverted = _restore_supersessions(catalog, target) | _restore_lives(catalog, target, now=now)
         connected = catalog.gc_runs.changes(target, "connected")
         catalog.connections.put_back({change.id: change.before for change in connected})
         catalog.gc_runs.forget_changes(target)
         catalog.gc_runs.undo(target, now=now)
         catalog.log.write("undo", {"run": target, "restored": restored}, now=now)
-    return UndoResult(target, restored, left, kept, note)
+    return UndoResult(target, restored, left, kept, note, len(reverted))
 
 
 def undoable_runs(catalog: Catalog) -> list[ArchiveRun]:
@@ -208,7 +208,7 @@ def _archive_merged(
     return len(kept)
 
 
-def _restore_supersessions(catalog: Catalog, run: str) -> None:
+def _restore_supersessions(catalog: Catalog, run: str) -> set[str]:
     changes = {change.id: change for change in catalog.gc_runs.changes(run, "superseded")}
     now = {one.older: one.newer for one in catalog.supersessions.of(changes)}
     ours = [change for key, change in changes.items() if now.get(key) == change.after]
@@ -219,6 +219,7 @@ def _restore_supersessions(catalog: Catalog, run: str) -> None:
     gone = made.keys() - catalog.memories.hashes(made).keys()
     members = {one for key in gone for one in made[key]}
     catalog.supersessions.drop(one.older for one in catalog.supersessions.of(members) if one.newer in gone)
+    return {change.id for change in ours}
 
 
 def _supersession(text: str) -> Supersession:
@@ -227,7 +228,7 @@ def _supersession(text: str) -> Supersession:
     return Supersession(**(value | moments))
 
 
-def _restore_lives(catalog: Catalog, run: str, *, now: datetime) -> None:
+def _restore_lives(catalog: Catalog, run: str, *, now: datetime) -> set[str]:
     changes = {change.id: change for change in catalog.gc_runs.changes(run, "life")}
     rows = catalog.lives.of(changes)
     back = []
@@ -245,6 +246,7 @@ def _restore_lives(catalog: Catalog, run: str, *, now: datetime) -> None:
                 )
             )
     catalog.lives.put(back, now=now)
+    return {row.id for row in back}
 
 
 def _life(identifier: str, text: str) -> LifeRow:

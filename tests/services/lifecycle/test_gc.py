@@ -27,6 +27,20 @@ def test_an_orderly_store_needs_nothing(memory):
     assert memory.gc.plan().empty
 
 
+def test_a_declaration_is_shown_without_the_words_of_both_texts(memory, inside, tmp_path):
+    older = replace(note(1, text="Timetables come from tides.csv in the harbour folder."), title="files")
+    newer = replace(note(2, text="Timetables come from tides.db."), title="database")
+    first, _ = memory.ingest([older, replace(newer, metadata={"supersedes": "/n/1"})])
+    home = str(tmp_path / "ragmem")
+    shown = inside("gc", "--yes", RAGMEM_HOME=home).stdout
+    (cluster,) = [part for part in shown.split("\n\n") if "supersede/declared" in part and "kept" in part]
+    assert [line.split()[0] for line in cluster.splitlines()[1:]] == ["kept", "hidden"]
+    assert memory.catalog.supersessions.in_force([first.id])
+    undone = inside("gc", "--undo", RAGMEM_HOME=home).stdout
+    assert undone.endswith(", and reverted 1 other decision\n")
+    assert not memory.catalog.supersessions.in_force([first.id])
+
+
 def test_the_plan_changes_nothing(memory):
     memory.ingest([note(1, text=f"{TEXT}x"), note(2, text=f"{TEXT}x")])
     assert [item.rule for item in memory.gc.plan().active_items()] == ["duplicate"]

@@ -293,14 +293,23 @@ def _subject(memory: Memory) -> str:
 
 
 def _line(memory: Memory, redactor: Redactor) -> str:
-    """Return a short text verbatim, of a longer one the line that summarizes it, or ""."""
+    """Return a short text without headings verbatim, of any other the line that summarizes it, or ""."""
     text = plain(memory.text, redactor=redactor)
-    if len(text) <= POINT_CHARS:
+    parts = [(start, end) for block, start, end in units(memory.text) if block.form is not BlockType.HEADING]
+    is_short = len(text) <= POINT_CHARS
+    if is_short and "#" not in memory.text:
         return text
-    if (line := line_of(memory, redactor=redactor)[0]) or memory.source not in EPISODES:
+    if line := line_of(memory, redactor=redactor)[0]:
         return line
-    spans = [(start, end) for block, start, end in units(memory.text) if block.form is not BlockType.HEADING]
-    return plain(headline(memory.text, spans), redactor=redactor)
+    if is_short:
+        said = " ".join(plain(memory.text[start:end], redactor=redactor) for start, end in parts)
+        return f"{plain(memory.title, redactor=redactor)}: {said}" if said else text
+    return "" if memory.source not in EPISODES else plain(headline(memory.text, parts), redactor=redactor)
+
+
+def _statement(memory: Memory, line: str, redactor: Redactor) -> str:
+    """Return what a line says without the title of its memory before it."""
+    return line.removeprefix(f"{plain(memory.title, redactor=redactor)}: ")
 
 
 def _result(memory: Memory, outline: Outline, redactor: Redactor) -> str:
@@ -402,14 +411,15 @@ def _rules(
             entry.id,
         )
     )
-    lines: list[StartLine] = []
+    lines: dict[str, StartLine] = {}
     for entry in rules:
-        text = _line(entry.memory, catalog.redactor)
-        if text and not any(text == line.text for line in lines):
-            lines.append(StartLine(entry.memory, text))
+        if text := _line(entry.memory, catalog.redactor):
+            # Two documents of one decision differ in their titles.
+            said = _statement(entry.memory, text, catalog.redactor)
+            lines.setdefault(said, StartLine(entry.memory, text))
         if len(lines) == MOST_RULES:
             break
-    return lines
+    return list(lines.values())
 
 
 def _is_rule(entry: Entry, policy: LifecyclePolicy) -> bool:

@@ -155,6 +155,34 @@ def test_what_is_merely_classified_is_no_rule_and_what_people_confirmed_is(memor
     assert "feeds/wind.py" in block.context.text
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (
+            "# 14. Quays\n\n## Status\n\nAccepted\n\n## Decision\n\nWe keep the quay lists secret.",
+            "We keep the quay lists secret.",
+        ),
+        ("# 15. Quays\n\n## Decision\n\nWe keep it secret.", "Quays: We keep it secret."),
+        (WISH, WISH),
+    ],
+)
+def test_of_a_short_record_no_heading_is_told(memory, text, told):
+    stored(
+        memory, text.splitlines()[0].strip("# "), text, source="decisions", uri="/r/docs/adr/0014-quays.md"
+    )
+    (line,) = lines(started(memory))
+    assert line.rpartition("] ")[2].split(" ", 1)[1] == told
+
+
+def test_a_decision_that_two_documents_state_is_told_once(memory):
+    said = "We decided to keep the tide tables in one SQLite file, because a backup is then one copy."
+    for number, title in enumerate(("Summary of decisions", "ADR 3: tide tables"), start=2):
+        text = f"# {title}\n\nStatus: Accepted\n\n## Context\n\n{'The harbour has tides. ' * 20}\n\n"
+        text += f"## Decision\n\n{said}\n"
+        stored(memory, title, text, source="decisions", uri=f"/r/docs/adr/000{number}-tides.md")
+    assert len(lines(started(memory))) == 1
+
+
 def test_what_a_newer_memory_replaced_or_may_have_is_not_told(memory):
     wish = stored(memory, "wish", WISH, kind=Kind.PREFERENCE)
     old, stale = (stored(memory, name, f"{TRAP} Case {name}.", days=20) for name in ("old", "stale"))

@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args
 
 from ragmem.assistants import NAMES, load_assistant
 from ragmem.config.hook_defaults import START_CHARS
+from ragmem.domain.classification.decision_record import MOST_OF_RECORD
 from ragmem.domain.model import SHORT_ID_LENGTH, Match, Memory, digest
 from ragmem.domain.model.lifecycle import LifecyclePolicy
 from ragmem.errors import BackendError, StorageError, StoreBusyError, UsageError
@@ -46,6 +47,9 @@ LONGEST_NAME = 200
 
 PATIENCE = 0.25
 """Seconds that an answer waits until its log can be written."""
+
+LINE_ONLY = " line"
+"""The mark behind the id of a memory of which a session was shown a line, not its other parts."""
 
 TRIES = 3
 """Number of retries if other calls of the session have just shown a part of the answer."""
@@ -236,10 +240,18 @@ def _at_start(tools: AnticipationPorts, state: _SessionState, wanted: ContextLim
         near=lambda: _nearness(tools, state, wanted),
     )
     reason = "the session goes on without what it was told" if state.again else "the session begins"
-    if _keep(tools, state, block, reason):
+    if _keep(tools, state, block, reason, shown=_shown_at_start(block)):
         return AnticipatedContext(Context(), "another call has just told this session what it should know")
     reason = reason if block.text else f"{reason}, and {block.why_empty}"
     return AnticipatedContext(block, reason, tuple(state.notes))
+
+
+def _shown_at_start(block: Context) -> list[str]:
+    """Return the ids of the memories of a block, marked where it has only a line of a longer text."""
+    return [
+        memory.id if len(memory.text) <= MOST_OF_RECORD else f"{memory.id}{LINE_ONLY}"
+        for memory in block.memories
+    ]
 
 
 def _nearness(tools: AnticipationPorts, state: _SessionState, wanted: ContextLimits) -> dict[str, float]:
@@ -555,6 +567,7 @@ def _keep(
     *,
     matches: Sequence[Match] = (),
     floor: float | None = None,
+    shown: Sequence[str] | None = None,
 ) -> frozenset[str]:
     """Log the injected memories; if another call has just shown some, return those and log nothing."""
     catalog = tools.catalog
@@ -575,7 +588,7 @@ def _keep(
                 state.id,
                 project=state.asked.project,
                 topic=state.topic,
-                shown=[memory.id for memory in block.memories],
+                shown=[memory.id for memory in block.memories] if shown is None else shown,
                 now=tools.now,
                 asked=state.question,
                 anew=state.again,

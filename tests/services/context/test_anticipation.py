@@ -67,6 +67,24 @@ def test_a_session_begins_with_what_always_holds_and_hears_it_once(filled):
     assert shown(told(memory, "another")) == shown(first)
 
 
+LOG = (
+    "# Decision log\n\n## Colours\n\nWe decided to use contrast colours of at least 7:1, because the palette"
+    " of the harbour website failed its audit.\n\n## Board query\n\nThe departures board query of Porto Azul"
+    " scans the whole departures table, because its index was forgotten in a migration. We decided that each"
+    " migration lists the indexes of the departures table before and after.\n"
+)
+
+
+def test_of_a_text_of_which_the_start_told_a_line_a_prompt_gets_another_part(open_memory):
+    memory = open_memory(**MODEL)
+    log = stored(memory, "Decision log", LOG, kind=Kind.ARCHITECTURE, source="decisions")
+    start = told(memory)
+    assert shown(start) == [log]
+    assert "index" not in start.context.text
+    assert shown(told(memory, prompt=SLOW)) == [log]
+    assert shown(told(memory, prompt=f"{SLOW} again, on the other board")) == []
+
+
 def test_a_prompt_is_told_only_what_stands_out_from_the_rest_of_the_project(filled):
     memory, ids = filled
     for number in range(24):

@@ -27,9 +27,8 @@ from ragmem.api.memory import Ragmem
 from ragmem.config.settings import ChunkingSettings
 from ragmem.domain.entities.entities import canonical_key
 from ragmem.domain.entities.extraction import extract
-from ragmem.domain.entities.extraction_answer import Answer, read_answer
+from ragmem.domain.entities.extraction_answer import Answer, read_answer, unite
 from ragmem.domain.entities.extraction_prompt import SCHEMA, SYSTEM, prompt
-from ragmem.domain.entities.extraction_union import unite
 from ragmem.domain.model import Chunk, Extraction
 from ragmem.domain.secrets.redaction import DEFAULT
 from ragmem.domain.text.chunking import chunk

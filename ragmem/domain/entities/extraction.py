@@ -1,11 +1,11 @@
 """Extract the entities and relations of a chunk by rule, without a language model."""
 
 import math
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
-from ragmem.domain.entities.command_lines import command_mentions
 from ragmem.domain.entities.deployments import host_columns, plain_names
 from ragmem.domain.entities.entities import Mention, canonical_key, find_mentions
 from ragmem.domain.entities.people import people_columns
@@ -13,9 +13,16 @@ from ragmem.domain.entities.relations import Link, relate
 from ragmem.domain.entities.statements import Statement, read_statements
 from ragmem.domain.model import Chunk, Entity, Extraction, Relation
 from ragmem.domain.text.blocks import MAX_HEADING_CHARS, BlockType
+from ragmem.domain.text.code_spans import PLAIN_PROGRAMS, classify_code, command_name
 from ragmem.domain.text.data_lines import without_keys
 from ragmem.domain.text.keywords import keywords
-from ragmem.domain.text.token_types import ENTITY_TYPES, NAME_WEIGHT
+from ragmem.domain.text.token_types import (
+    CODE_WEIGHT,
+    ENTITY_TYPES,
+    IDENTIFIER_WEIGHT,
+    NAME_WEIGHT,
+    classify_token,
+)
 from ragmem.patterns import lazy
 
 _REFERS_BACK = lazy(r"(?:This|It|That|These|They|Its|Must|Should|Can|Has|Uses?|The [a-z]+)\b")
@@ -53,6 +60,19 @@ MIN_GERMAN_WORDS = 3
 
 HEADING_BONUS = 1.0
 EARLY_BONUS = 0.5
+
+LINE_FACTOR = 0.8
+"""A line of an example says less about a text than its prose."""
+
+MAX_COMMAND_WORDS = 4
+
+_PROMPT = lazy(r"(?:\$|>|%|sudo|export|ENV)\s+")
+_SET = lazy(r"([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*)=(?:\"([^\"]*)\"|'([^']*)'|(\S*))(?:\s+|$)")
+_ECHO = lazy(r"(?:echo|printf|if|then|else|elif|fi|for|done|do|case|esac)\b")
+_VALUED = lazy(r"--[a-z][\w-]*[ =]['\"]?([A-Za-z~.@/][^\s'\"]{2,79})")
+_SPECIFIC = lazy(r"\w[/:._*-]")
+_EXAMPLE = lazy(r"/?(?:path/to|your|my|foo|some|example|<)")
+_MESSAGE = lazy(r"\"[^\"]* [^\"]* [^\"]*\"|'[^']* [^']* [^']*'")
 
 
 @dataclass(slots=True)
@@ -269,3 +289,85 @@ def leader(statement: Statement, mentions: Sequence[Mention]) -> Mention | None:
     if mentions and _LEADING.match(statement.text[: mentions[0].start]):
         return mentions[0]
     return None
+
+
+def _blank(message: re.Match[str]) -> str:
+    return " " * len(message.group())
+
+
+def is_comment(line: str) -> bool:
+    """Return whether a line of code is a shell comment."""
+    return line.startswith("#")
+
+
+def command_mentions(line: str) -> list[Mention]:
+    """Return the names in a shell line, in order: the command first, if there is one.
+
+    A line that only prints or branches has none; a comment is read as prose.
+    """
+    if is_comment(line):
+        return _shift(line)
+    if _ECHO.match(line):
+        return find_mentions(line, BlockType.FENCE)
+    at = 0
+    mentions: list[Mention] = []
+    if prompt := _PROMPT.match(line):
+        at = prompt.end()
+    while (assigned := _SET.match(line, at)) is not None:
+        mentions.extend(_setting(assigned))
+        at = assigned.end()
+    words = command_name(line[at:]).split()[:MAX_COMMAND_WORDS]
+    while len(words) > 1 and words[-1].startswith("-"):
+        words.pop()
+    name = " ".join(words)
+    if name and line.startswith(name, at) and words[0] not in PLAIN_PROGRAMS:
+        mentions.append(_command(name, at))
+        at += len(name) if " " in name and mentions[-1].type == "command" else len(name.split()[0])
+    rest = find_mentions(_MESSAGE.sub(_blank, line[at:]), BlockType.FENCE)
+    mentions.extend(Mention(m.start + at, m.end + at, m.name, m.type, m.weight) for m in rest)
+    named = {one.start for one in mentions}
+    values = [one for one in _values(line, at) if one.start not in named]
+    return sorted([*mentions, *values], key=lambda one: one.start) if values else mentions
+
+
+def _values(line: str, at: int) -> Iterator[Mention]:
+    """Yield the values of flags that are more than a plain word or an example."""
+    for found in _VALUED.finditer(line, at):
+        value = found.group(1)
+        named = classify_code(value) if _SPECIFIC.search(value) and not _EXAMPLE.match(value) else None
+        if named is not None:
+            name, kind, _ = named
+            kind = "project" if line.startswith("--repo", found.start()) and "." not in name else kind
+            yield Mention(found.start(1), found.end(1), name, kind, IDENTIFIER_WEIGHT * LINE_FACTOR)
+
+
+def _shift(line: str) -> list[Mention]:
+    """Return the mentions of a comment, with their positions in the line."""
+    body = line.lstrip("# ")
+    offset = len(line) - len(body)
+    found = find_mentions(body, BlockType.PARAGRAPH)
+    return [Mention(m.start + offset, m.end + offset, m.name, m.type, m.weight * LINE_FACTOR) for m in found]
+
+
+def _setting(assigned: re.Match[str]) -> Iterator[Mention]:
+    """Yield an assigned variable, and its value if that is a name."""
+    yield Mention(
+        assigned.start(1), assigned.end(1), assigned.group(1), "config", IDENTIFIER_WEIGHT * LINE_FACTOR
+    )
+    for group in (2, 3, 4):
+        value = assigned.group(group)
+        found = classify_token(value) if value else None
+        if found is not None:
+            name, kind, weight = found
+            yield Mention(assigned.start(group), assigned.end(group), name, kind, weight * LINE_FACTOR)
+
+
+def _command(name: str, at: int) -> Mention:
+    """Return the command that begins here: a script by its path, a bare program as a tool."""
+    words = name.split()
+    found = classify_token(words[0])
+    if found is not None and found[1] == "file":
+        return Mention(at, at + len(words[0]), words[0], "file", CODE_WEIGHT * LINE_FACTOR)
+    if len(words) == 1 or words[1].startswith("-"):
+        return Mention(at, at + len(words[0]), words[0], "tool", IDENTIFIER_WEIGHT * LINE_FACTOR)
+    return Mention(at, at + len(name), name, "command", CODE_WEIGHT * LINE_FACTOR)

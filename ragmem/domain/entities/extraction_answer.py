@@ -3,12 +3,13 @@
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 
 from ragmem.domain.entities.entities import canonical_key
 from ragmem.domain.entities.extraction import MAX_DESCRIPTION_CHARS
 from ragmem.domain.entities.extraction_prompt import MAX_KEYWORDS_CHARS, MOST
-from ragmem.domain.model import Entity, Relation
+from ragmem.domain.model import Entity, Extraction, Relation
 from ragmem.domain.text.known_names import AMBIGUOUS_NAMES, COMMON_WORDS, KNOWN_NAMES
 from ragmem.domain.text.loose_json import LooseJson, parse_loose_json
 from ragmem.domain.text.token_types import ENTITY_TYPES, MAX_NAME_CHARS, MIN_NAME_CHARS
@@ -227,3 +228,32 @@ def _shorten(text: str, most: int) -> str:
 
 def _excerpt(answer: str) -> str:
     return _shorten(_plain(answer[: 4 * MAX_EXCERPT_CHARS]), MAX_EXCERPT_CHARS)
+
+
+def unite(ruled: Extraction, found: Extraction) -> Extraction:
+    """Return the union of two extractions: each entity once, and one relation for each pair.
+
+    For an entity in both, the spelling and type of the rules win, except the fallback type; the description
+    is the model's. A relation in both is the model's, with the larger weight.
+    """
+    entities = {canonical_key(entity.name): entity for entity in ruled.entities}
+    # Plain names differ by case only; identifiers in another case are different.
+    for entity in found.entities:
+        key = canonical_key(entity.name)
+        before = entities.get(key)
+        if before is None:
+            entities[key] = entity
+            continue
+        kind = entity.type if before.type == FALLBACK_TYPE else before.type
+        entities[key] = Entity(before.name, kind, entity.description)
+    spelt = {key: entity.name for key, entity in entities.items()}
+    relations: dict[frozenset[str], Relation] = {}
+    for relation in (*found.relations, *ruled.relations):
+        source, target = canonical_key(relation.source), canonical_key(relation.target)
+        pair = frozenset((source, target))
+        before_it = relations.get(pair)
+        if before_it is None:
+            relations[pair] = replace(relation, source=spelt[source], target=spelt[target])
+        elif relation.weight > before_it.weight:
+            relations[pair] = replace(before_it, weight=relation.weight)
+    return Extraction(ruled.chunk_id, tuple(entities.values()), tuple(relations.values()))

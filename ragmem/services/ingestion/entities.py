@@ -4,9 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ragmem.domain.entities.extraction import extract
-from ragmem.domain.entities.extraction_answer import Answer
+from ragmem.domain.entities.extraction_answer import Answer, unite
 from ragmem.domain.entities.extraction_prompt import text_key
-from ragmem.domain.entities.extraction_union import unite
 from ragmem.domain.entities.user_statements import extractions_of, user_statements_of
 from ragmem.domain.model import Chunk, Extraction, Memory
 from ragmem.domain.secrets.redaction import Redactor, Secret, cover

@@ -17,9 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from ragmem.domain.entities.extraction import extract
-from ragmem.domain.entities.extraction_answer import read_answer
+from ragmem.domain.entities.extraction_answer import read_answer, unite
 from ragmem.domain.entities.extraction_prompt import SCHEMA, SYSTEM, prompt
-from ragmem.domain.entities.extraction_union import unite
 from ragmem.domain.injection.memory_frame import FIRST_WORDS, wrap_in_tags
 from ragmem.domain.model import Chunk, Extraction
 from ragmem.domain.secrets.redaction import DEFAULT

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragmem.domain.entities.extraction import MAX_DESCRIPTION_CHARS
-from ragmem.domain.entities.extraction_answer import MAX_EXCERPT_CHARS, read_answer
+from ragmem.domain.entities.extraction_answer import MAX_EXCERPT_CHARS, read_answer, unite
 from ragmem.domain.entities.extraction_prompt import (
     MOST,
     PROMPT_VERSION,
@@ -18,7 +18,6 @@ from ragmem.domain.entities.extraction_prompt import (
     prompt,
     text_key,
 )
-from ragmem.domain.entities.extraction_union import unite
 from ragmem.domain.model import Chunk, Entity, Extraction, Relation, digest
 from ragmem.domain.text.loose_json import MAX_CHARS, parse_loose_json
 from ragmem.domain.text.token_types import ENTITY_TYPES

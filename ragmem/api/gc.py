@@ -67,9 +67,9 @@ class Gc:
 
         This also makes the missing connections.
         """
-        from ragmem.services.lifecycle.missing_sources import find_missing_memories as gone_from_sources
         from ragmem.services.lifecycle.plan import plan
         from ragmem.services.lifecycle.text_cache import CACHE
+        from ragmem.services.lifecycle.upkeep import find_missing_memories as gone_from_sources
 
         home = self._home
         home.require()

@@ -34,11 +34,10 @@ from ragmem.domain.lifecycle.consolidation_prompt import distinctive_words
 from ragmem.domain.model import Memory
 from ragmem.domain.model.supersession import DECLARED
 from ragmem.domain.secrets.redaction import Redactor
-from ragmem.domain.text.word_diff import Segment
 from ragmem.errors import EXIT_FAILED, EXIT_OK, EXIT_USAGE, UsageError
 from ragmem.services.lifecycle.items import Item, Plan
 from ragmem.services.lifecycle.outcome import Outcome
-from ragmem.services.lifecycle.plan_clusters import MOST_DIFFERENCES, HiddenMemory, PlanCluster
+from ragmem.services.lifecycle.plan_clusters import MOST_DIFFERENCES, HiddenMemory, PlanCluster, Segment
 
 HIDDEN, KEPT = "31", "32"
 """The colours of words that only the hidden or only the kept memory has."""

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from ragmem.domain.lifecycle.folds import repeated_reports
-from ragmem.domain.lifecycle.templates import mask_values
+from ragmem.domain.lifecycle.folds import mask_values, repeated_reports
 from ragmem.domain.model import Memory, Scope, content_hash
 from ragmem.domain.model.document_place import place_metadata
 from ragmem.domain.model.lifecycle import Entry, LifecyclePolicy, LifecycleState

@@ -8,10 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragmem.domain.lifecycle.connections import Scale
-from ragmem.domain.lifecycle.relatedness import ENOUGH, MOST_WORDS, USUAL_WORDS, weights
-from ragmem.domain.text.word_ids import STOP_WORD, WordNumbers
-from ragmem.services.connections.shared_words import SharedWords, strengths
+from ragmem.domain.lifecycle.connections import ENOUGH, MOST_WORDS, USUAL_WORDS, Scale, weights
+from ragmem.services.connections.shared_words import STOP_WORD, SharedWords, WordNumbers, strengths
 
 BAKERY = (
     "The oven controller reboots when the damper motor stalls, so the damper has its own fuse.",

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from ragmem.api.memory import Ragmem
-from ragmem.domain.lifecycle.templates import mask_values
+from ragmem.domain.lifecycle.folds import mask_values
 from ragmem.domain.model import Draft, Scope
 from ragmem.errors import NotFoundError, UsageError
 from ragmem.services.doctor.invariants import violations

@@ -8,10 +8,9 @@ import pytest
 
 from ragmem.domain.model import Draft, Memory, Scope
 from ragmem.domain.secrets.redaction import DEFAULT
-from ragmem.domain.text.word_diff import word_diff
 from ragmem.errors import NotFoundError
 from ragmem.services.lifecycle.items import Item
-from ragmem.services.lifecycle.plan_clusters import HiddenMemory, PlanCluster
+from ragmem.services.lifecycle.plan_clusters import HiddenMemory, PlanCluster, word_diff
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 PRINTED = "Backup job {n} finished at {n}:15 with {n} files copied to the cellar and no error at all found."

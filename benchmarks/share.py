@@ -19,8 +19,7 @@ from typing import Any
 import common
 from inputs import real_texts
 
-from ragmem.domain.sharing.pack import write_packs
-from ragmem.domain.sharing.record import SharedMemory, encode, record_id, without_controls
+from ragmem.domain.sharing.record import SharedMemory, encode, record_id, without_controls, write_packs
 from ragmem.services.sharing.repository import SharedRepository
 from ragmem.services.sharing.signatures import merge, sign
 

@@ -22,8 +22,7 @@ from ragmem.api.memory import Ragmem
 from ragmem.domain.model import SHARED, Draft, Scope
 from ragmem.domain.model import Supersession as Replacement
 from ragmem.domain.model.lifecycle import Approval
-from ragmem.domain.sharing.pack import write_packs
-from ragmem.domain.sharing.record import MAX_RECORD, record_id
+from ragmem.domain.sharing.record import MAX_RECORD, record_id, write_packs
 from ragmem.domain.sharing.state import State, Statement, Verdict, fold
 from ragmem.errors import NotFoundError
 from ragmem.services.ingestion.classify import classify_draft

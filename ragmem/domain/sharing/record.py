@@ -2,11 +2,12 @@
 
 The bytes are JSON in one form: names in order, no blanks, UTF-8, no member that is empty, times in UTC with
 microseconds. So the same statement has the same id on every machine, and other forms are rejected.
+A pack holds many records in one blob, as lines sorted by their ids.
 """
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field, fields
 from datetime import UTC, datetime
 from types import MappingProxyType
@@ -37,6 +38,11 @@ _LINE_CONTROL = lazy(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _TIME = lazy(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
 _YEARS = range(1000, 9000)
 """Far enough from the limits of `datetime` for any zone."""
+
+MAX_PACK = 8 * 1024 * 1024
+"""Bytes of a pack."""
+
+MAX_PACK_RECORDS = 10_000
 
 
 class InvalidRecordError(ValueError):
@@ -292,3 +298,36 @@ def _time(text: Any) -> datetime:
     if time.year not in _YEARS:
         raise InvalidRecordError("not a valid time")
     return time
+
+
+def write_packs(records: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield packs with each of these encoded records once; the same records give the same packs."""
+    lines: list[bytes] = []
+    size = 0
+    for _, encoded in sorted({record_id(encoded): encoded for encoded in records}.items()):
+        if lines and (size + len(encoded) + 1 > MAX_PACK or len(lines) == MAX_PACK_RECORDS):
+            yield b"\n".join(lines) + b"\n"
+            lines, size = [], 0
+        lines.append(encoded)
+        size += len(encoded) + 1
+    if lines:
+        yield b"\n".join(lines) + b"\n"
+
+
+def read_pack(packed: bytes) -> Iterator[tuple[str, bytes]]:
+    """Yield the ids and bytes of a pack's records, which are not checked.
+
+    Raises InvalidRecordError for other bytes than `write_packs` writes. JSON escapes line feeds, so that no
+    record in canonical form has one.
+    """
+    if len(packed) > MAX_PACK:
+        raise InvalidRecordError("the pack is too large")
+    if not packed.endswith(b"\n") or packed.count(b"\n") > MAX_PACK_RECORDS:
+        raise InvalidRecordError("not a pack")
+    previous = ""
+    for encoded in packed[:-1].split(b"\n"):
+        key = record_id(encoded)
+        if key <= previous or len(encoded) > MAX_RECORD:
+            raise InvalidRecordError("not a pack")
+        previous = key
+        yield key, encoded

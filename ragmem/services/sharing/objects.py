@@ -9,8 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import IO
 
-from ragmem.domain.sharing.pack import MAX_PACK, read_pack
-from ragmem.domain.sharing.record import MAX_RECORD, InvalidRecordError, is_record_id
+from ragmem.domain.sharing.record import MAX_PACK, MAX_RECORD, InvalidRecordError, is_record_id, read_pack
 from ragmem.frozen import dataclass
 from ragmem.readers.git_tree import FOLDER, parse_tree
 from ragmem.services.sharing.git_commands import GitError, start, stop

@@ -15,8 +15,7 @@ from typing import Self
 from uuid import uuid4
 
 from ragmem.domain.sharing.member import is_member
-from ragmem.domain.sharing.pack import write_packs
-from ragmem.domain.sharing.record import InvalidRecordError, parse
+from ragmem.domain.sharing.record import InvalidRecordError, parse, write_packs
 from ragmem.errors import UsageError
 from ragmem.services.processes.atomic_write import new_file
 from ragmem.services.sharing.bare_repository import MAX_MEMBERS, BareRepository, RemoteError

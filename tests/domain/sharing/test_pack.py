@@ -2,9 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragmem.domain.sharing import pack
-from ragmem.domain.sharing.pack import read_pack, write_packs
-from ragmem.domain.sharing.record import InvalidRecordError, record_id
+from ragmem.domain.sharing import record
+from ragmem.domain.sharing.record import InvalidRecordError, read_pack, record_id, write_packs
 
 bodies = st.binary(min_size=1, max_size=20).filter(lambda body: b"\n" not in body)
 
@@ -22,9 +21,9 @@ def test_a_pack_has_each_record_once_in_any_order_of_writing(records, random):
 
 def test_a_pack_that_grows_beyond_its_limits_becomes_several(monkeypatch):
     records = [f"record {number}".encode() for number in range(50)]
-    monkeypatch.setattr(pack, "MAX_PACK_RECORDS", 20)
+    monkeypatch.setattr(record, "MAX_PACK_RECORDS", 20)
     assert [one.count(b"\n") for one in write_packs(records)] == [20, 20, 10]
-    monkeypatch.setattr(pack, "MAX_PACK", 100)
+    monkeypatch.setattr(record, "MAX_PACK", 100)
     packs = list(write_packs(records))
     assert max(map(len, packs)) <= 100
     assert sum(len(list(read_pack(one))) for one in packs) == 50
@@ -32,7 +31,7 @@ def test_a_pack_that_grows_beyond_its_limits_becomes_several(monkeypatch):
 
 @pytest.mark.parametrize(
     "packed",
-    [b"", b"one", b"\n" * 20_000, b"same\nsame\n", b"x" * (pack.MAX_PACK + 1), b"x" * 70_000 + b"\n"],
+    [b"", b"one", b"\n" * 20_000, b"same\nsame\n", b"x" * (record.MAX_PACK + 1), b"x" * 70_000 + b"\n"],
     ids=["nothing", "no end", "too many", "twice", "too large", "a large record"],
 )
 def test_what_is_no_pack_is_rejected(packed):

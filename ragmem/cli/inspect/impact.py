@@ -63,7 +63,7 @@ def impact(
 
 def _draw(found: "Impact", svg: Path | None, *, limit: int | None, force: bool) -> None:
     from ragmem.charts import layered_diagram
-    from ragmem.services.code.impact_picture import MOST, picture
+    from ragmem.services.code.impact import MOST, picture
 
     drawn = picture(found, most=limit or MOST)
     if svg is None:

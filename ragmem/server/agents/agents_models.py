@@ -8,7 +8,7 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 from ragmem.domain.sessions.agents import Agent, AgentMessage, Event
 from ragmem.services.agents.agents import MOST_IDS
 from ragmem.services.agents.changes import LONGEST_WAIT_S
-from ragmem.services.agents.texts import MOST_KEY, MOST_SHORT, MOST_STATUS, MOST_TEXT
+from ragmem.services.agents.message_sender import MOST_KEY, MOST_SHORT, MOST_STATUS, MOST_TEXT
 
 ID_PATTERN = "^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$"
 AgentId = Annotated[

@@ -16,8 +16,13 @@ from ragmem.domain.sessions.agents import (
 )
 from ragmem.errors import LimitReachedError, UsageError
 from ragmem.services.agents.changes import LONGEST_WAIT_S, Events, next_events
-from ragmem.services.agents.message_sender import MessageSender
-from ragmem.services.agents.texts import MOST_SHORT, MOST_STATUS, clean_data, clean_text
+from ragmem.services.agents.message_sender import (
+    MOST_SHORT,
+    MOST_STATUS,
+    MessageSender,
+    clean_data,
+    clean_text,
+)
 from ragmem.storage.operational import agents as rows
 from ragmem.storage.operational import events, messages
 from ragmem.storage.sql.database import Connection

@@ -5,14 +5,13 @@ from dataclasses import replace
 
 from ragmem.errors import EXIT_DAMAGED, RagmemError
 from ragmem.services.doctor import (
-    agents,
-    approval,
     assistants,
     database,
     home,
     models,
     projects,
     sources,
+    waiting,
     warm_process,
 )
 from ragmem.services.doctor.report import Check, DoctorContext, Examination, Report
@@ -50,8 +49,8 @@ _CONTENT: _Checks = (
     ("extraction", models.check_extraction),
     ("spend", models.check_spend),
     ("projects", projects.check_projects),
-    ("approval", approval.check_approval),
-    ("sharing", approval.check_sharing),
+    ("approval", waiting.check_approval),
+    ("sharing", waiting.check_sharing),
     ("moments", assistants.check_moments),
 )
 _TRANSCRIPTS = ("transcripts", sources.check_transcripts)
@@ -60,7 +59,7 @@ _OUTSIDE: _Checks = (
     ("hook events", sources.check_events),
     _TRANSCRIPTS,
     ("hooks", assistants.check_assistants),
-    ("agents", agents.check_agents),
+    ("agents", waiting.check_agents),
 )
 
 

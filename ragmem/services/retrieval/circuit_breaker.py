@@ -1,9 +1,10 @@
-"""A circuit breaker: a model that did not answer is not asked for a while, so that nobody waits again."""
+"""Limit the wait for a model: a timeout, and a circuit breaker for a model that did not answer."""
 
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 
 from ragmem.errors import BackendError
 
@@ -12,6 +13,8 @@ RESPITE = 30.0
 
 WAITED = 0.2
 """Seconds from which a failure opens the circuit; faster failures cost nothing."""
+
+T = TypeVar("T")
 
 
 class CircuitBreaker:
@@ -53,3 +56,29 @@ class CircuitBreaker:
         if moment - since >= WAITED:
             with self._guard:
                 self._error, self._until = error, moment + RESPITE
+
+
+def run_with_timeout(work: Callable[[], T], seconds: float, *, what: str) -> T:
+    """Return the result of the work, or raise its error; raises BackendError after `seconds`.
+
+    After a timeout the work continues in its thread, and its result is lost.
+    """
+    results: list[T] = []
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            results.append(work())
+        except BaseException as error:  # noqa: BLE001 - raised in the thread that waits
+            errors.append(error)
+
+    thread = threading.Thread(target=run, name="deadline", daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if errors:
+        raise errors[0]
+    if not results:
+        raise BackendError(
+            f"{what} did not answer within {seconds:g} s", hint="the query is answered without it"
+        )
+    return results[0]

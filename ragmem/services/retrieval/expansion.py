@@ -9,8 +9,7 @@ from typing import Any
 from ragmem.domain.text.loose_json import parse_loose_json
 from ragmem.errors import BackendError
 from ragmem.ports import LanguageModel
-from ragmem.services.retrieval.circuit_breaker import CircuitBreaker
-from ragmem.services.retrieval.deadline import run_with_timeout
+from ragmem.services.retrieval.circuit_breaker import CircuitBreaker, run_with_timeout
 
 MOST = 3
 """Maximum number of paraphrases; each is searched by full text and by vectors."""

@@ -17,8 +17,7 @@ from ragmem.domain.model import Match
 from ragmem.errors import BackendError
 from ragmem.frozen import dataclass
 from ragmem.ports import Reranker
-from ragmem.services.retrieval.circuit_breaker import CircuitBreaker
-from ragmem.services.retrieval.deadline import run_with_timeout
+from ragmem.services.retrieval.circuit_breaker import CircuitBreaker, run_with_timeout
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragmem.domain.sessions.judge_prompt import prompt, read_answer
 from ragmem.domain.sessions.rules import MAX_EXCERPT, MAX_RULES, read_markdown, read_tables, violations
 from ragmem.errors import ConfigError
+from ragmem.services.context.checker import prompt, read_answer
 
 RULES = """# How we work
 

@@ -14,7 +14,7 @@ from ragmem.api.memory import Ragmem
 from ragmem.domain.code.code import SymbolKind
 from ragmem.domain.model import Draft, Kind, Scope
 from ragmem.errors import NotFoundError
-from ragmem.services.code.impact_picture import picture
+from ragmem.services.code.impact import picture
 from ragmem.services.code.links import code_of, memories_of
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)

@@ -1,4 +1,4 @@
-"""Check operational.db: readable and complete, without full inboxes or messages to silent agents."""
+"""Check operational.db and what waits: messages for silent agents, and proposals for a review."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -11,6 +11,7 @@ from ragmem.storage.operational import agents as rows
 from ragmem.storage.operational import messages
 from ragmem.storage.operational.file import OperationalFile
 from ragmem.storage.operational.schema import OPERATIONAL
+from ragmem.storage.sql.migrations import table_exists
 from ragmem.storage.sql.schema_check import find_damage
 from ragmem.storage.sql.sqlite_files import count_foreign_key_violations, integrity_check
 
@@ -68,3 +69,31 @@ def _check_inboxes(file: OperationalFile, patient: DoctorContext) -> Iterator[Ch
     if not full and not vain:
         waiting = sum(one.waiting for one in known)
         yield Check(_NAME, "ok", f"known: {len(known):,}; waiting messages: {waiting:,}")
+
+
+def check_approval(patient: DoctorContext) -> Iterator[Check]:
+    """Report the memories and drafted skills that wait; nothing where approval is off and nothing does."""
+    database = patient.catalog.database
+    with database.read() as connection:
+        # An older home that is only read has no approvals.
+        if not table_exists(database, connection, "skill_drafts"):
+            return
+    memories, skills = patient.catalog.approvals.count_waiting()
+    if memories or skills:
+        told = f"{memories:,} {'memory' if memories == 1 else 'memories'} and"
+        told = f"{told} {skills:,} {'skill' if skills == 1 else 'skills'} wait for your review"
+        yield Check("approval", "ok", told, "ragmem approve")
+    elif patient.settings.approval.enabled:
+        yield Check("approval", "ok", "nothing waits for your review")
+
+
+def check_sharing(patient: DoctorContext) -> Iterator[Check]:
+    """Report how much waits for a review, and in which projects; nothing where nothing does."""
+    shared = patient.catalog.shared
+    waiting = {key: count for key in shared.projects() if (count := shared.count_waiting(key))}
+    if waiting:
+        names = patient.catalog.projects.names()
+        whole = sum(waiting.values())
+        told = f"{whole:,} shared {'record waits' if whole == 1 else 'records wait'} for your review"
+        places = ", ".join(f"{names.get(key, key)} {count:,}" for key, count in waiting.items())
+        yield Check("sharing", "ok", f"{told}: {places}", "ragmem share review")

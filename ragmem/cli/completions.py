@@ -4,9 +4,8 @@ import os
 import shutil
 import subprocess
 import sys
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 import typer
 
@@ -34,14 +33,7 @@ Exit codes:
 """
 
 
-class ShellName(StrEnum):
-    """The shells that ragmem completes in."""
-
-    BASH = "bash"
-    ZSH = "zsh"
-    FISH = "fish"
-
-
+ShellName = Literal["bash", "zsh", "fish"]
 ShellArgument = Annotated[
     ShellName | None, typer.Argument(metavar="[SHELL]", help="The shell; by default the one that you use.")
 ]
@@ -103,11 +95,11 @@ def _state(*, as_json: bool) -> int:
     from ragmem.services.wiring.shell_completion import plan_installation
 
     found = []
-    for shell in ShellName:
+    for shell in get_args(ShellName):
         try:
-            plan = plan_installation(shell.value, os.environ, home=Path.home())
+            plan = plan_installation(shell, os.environ, home=Path.home())
         except UsageError as error:
-            found.append({"shell": shell.value, "state": "another's", "file": "", "note": str(error)})
+            found.append({"shell": shell, "state": "another's", "file": "", "note": str(error)})
             continue
         state = "installed" if plan.change == "unchanged" else "older" if plan.file.exists() else "absent"
         note = (
@@ -115,7 +107,7 @@ def _state(*, as_json: bool) -> int:
             if state != "absent" and plan.start_up_change == "needed"
             else ""
         )
-        found.append({"shell": shell.value, "state": state, "file": str(plan.file), "note": note})
+        found.append({"shell": shell, "state": state, "file": str(plan.file), "note": note})
     if as_json:
         say_json({"schema": SCHEMA, "shells": found})
     else:
@@ -127,7 +119,7 @@ def chosen_shell(given: ShellName | None) -> Any:
     """Return the named shell, else the one in use; raises UsageError if that is none of the three."""
     from ragmem.services.wiring.shell_completion import shell_in_use
 
-    return given.value if given else shell_in_use(_parent_process(), os.environ)
+    return given or shell_in_use(_parent_process(), os.environ)
 
 
 def _parent_process() -> str:

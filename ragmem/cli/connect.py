@@ -1,14 +1,13 @@
 """`ragmem connect`: add ragmem's hooks and MCP server to an assistant."""
 
 from dataclasses import replace
-from enum import StrEnum
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from ragmem.cli.common import SCHEMA, plural, say, say_json, table, tell
-from ragmem.cli.connections import AssistantsArgument, ScopeName, ScopeOption
+from ragmem.cli.connections import AssistantsArgument, ScopeOption
 from ragmem.cli.options import DryRunOption, JsonOption, QuietOption
 from ragmem.errors import EXIT_NO, EXIT_OK, UsageError
 
@@ -37,19 +36,15 @@ Exit codes:
 """
 
 
-class HandlerName(StrEnum):
-    """What the hooks within a session are."""
-
-    command = "command"
-    mcp = "mcp"
-    http = "http"
+HandlerName = Literal["command", "mcp", "http"]
+"""What the hooks within a session are."""
 
 
 @app.command(epilog=EPILOG)
 def connect(
     assistants: AssistantsArgument = None,
     every: Annotated[bool, typer.Option("--all", help="All assistants on this machine.")] = False,
-    scope: ScopeOption = ScopeName.user,
+    scope: ScopeOption = "user",
     no_mcp: Annotated[bool, typer.Option("--no-mcp", help="Add only hooks, no MCP server.")] = False,
     handlers: Annotated[
         HandlerName | None,
@@ -65,16 +60,16 @@ def connect(
     """
     from ragmem.assistants import load_assistant, load_assistants
     from ragmem.assistants.places import SERVER_FORMS
-    from ragmem.cli.connections import connect_context, run_each, scope_of
+    from ragmem.cli.connections import connect_context, run_each
     from ragmem.services.wiring.connect import Outcome, connect, is_installed
 
     if not assistants and not every:
         return _show(as_json=as_json)
     if assistants and every:
         raise UsageError("--all and a name are mutually exclusive", hint="ragmem connect --all")
-    if handlers is HandlerName.mcp and no_mcp:
+    if handlers == "mcp" and no_mcp:
         raise UsageError("--handlers mcp needs the MCP server", hint="leave --no-mcp out")
-    desk, wanted = connect_context(), scope_of(scope)
+    desk = connect_context()
     if handlers is not None:
         desk = replace(desk, program=_handled(desk.program, handlers))
     chosen = [load_assistant(name) for name in dict.fromkeys(assistants or ())]
@@ -111,11 +106,11 @@ def connect(
             tell(f"note: {outcome.assistant.note}")
         if not is_installed(outcome.assistant, desk.places):
             tell(f"note: {outcome.assistant.title} was not found on this machine")
-        if wanted == "project":
+        if scope == "project":
             tell("note: the commands work only on this machine; do not commit the file")
 
     return run_each(
-        [(one, partial(connect, desk, one, wanted, server=not no_mcp, dry_run=dry_run)) for one in chosen],
+        [(one, partial(connect, desk, one, scope, server=not no_mcp, dry_run=dry_run)) for one in chosen],
         tell_of,
         dry_run=dry_run,
         as_json=as_json,
@@ -125,8 +120,8 @@ def connect(
 
 def _handled(program: "Program", handlers: HandlerName) -> "Program":
     """Return the program with the handler of its hooks, for "http" with the address of `ragmem serve`."""
-    program = replace(program, handler=handlers.value)
-    if handlers is not HandlerName.http:
+    program = replace(program, handler=handlers)
+    if handlers != "http":
         return program
     from ragmem.api.home import Home
 

@@ -10,27 +10,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ragmem.assistants import NAMES
+from ragmem.assistants.places import Scope
 from ragmem.cli.common import SCHEMA, moment, printable, say, say_json, tell
 from ragmem.errors import EXIT_FAILED, EXIT_OK, RagmemError
 
 if TYPE_CHECKING:
     from ragmem.assistants.assistant import Assistant
-    from ragmem.assistants.places import Scope
     from ragmem.services.wiring.connect import ConnectContext, FileChange, Outcome
-
-
-class ScopeName(StrEnum):
-    """For whom an assistant is connected."""
-
-    user = "user"
-    project = "project"
 
 
 Name = StrEnum("Name", {name.replace("-", "_"): name for name in NAMES})  # type: ignore[misc]
 
 AssistantsArgument = Annotated[list[Name] | None, typer.Argument(metavar="[ASSISTANT]", help="By name.")]
 ScopeOption = Annotated[
-    ScopeName, typer.Option("--scope", help="For all projects, or only for the project of this folder.")
+    Scope, typer.Option("--scope", help="For all projects, or only for the project of this folder.")
 ]
 
 Action = tuple["Assistant", Callable[[], "Outcome"]]
@@ -51,11 +44,6 @@ def connect_context() -> "ConnectContext":
         find_places(os.environ, home=home, cwd=cwd).state,
         moment(now()),
     )
-
-
-def scope_of(name: ScopeName) -> "Scope":
-    """Return the scope of a name."""
-    return "project" if name is ScopeName.project else "user"
 
 
 def run_each(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragmem.cli.common import say, tell
-from ragmem.cli.connections import AssistantsArgument, ScopeName, ScopeOption
+from ragmem.cli.connections import AssistantsArgument, ScopeOption
 from ragmem.cli.options import DryRunOption, JsonOption, QuietOption
 from ragmem.errors import EXIT_OK, UsageError
 
@@ -36,7 +36,7 @@ Exit codes:
 def disconnect(
     assistants: AssistantsArgument = None,
     every: Annotated[bool, typer.Option("--all", help="All assistants, also in projects.")] = False,
-    scope: ScopeOption = ScopeName.user,
+    scope: ScopeOption = "user",
     dry_run: DryRunOption = False,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
@@ -46,18 +46,18 @@ def disconnect(
     Restores the settings, except for what others have changed since. Stored memories stay.
     """
     from ragmem.assistants import load_assistant
-    from ragmem.cli.connections import connect_context, run_each, scope_of
+    from ragmem.cli.connections import connect_context, run_each
     from ragmem.services.wiring.connect import Outcome, disconnect, find_connections
 
     if assistants and every:
         raise UsageError("--all and a name are mutually exclusive", hint="ragmem disconnect --all")
     if not assistants and not every:
         raise UsageError("name an assistant, or use --all", hint="ragmem disconnect claude-code")
-    desk, wanted = connect_context(), scope_of(scope)
+    desk = connect_context()
     chosen = (
         find_connections(desk)
         if every
-        else [(load_assistant(name), wanted, desk) for name in dict.fromkeys(assistants or ())]
+        else [(load_assistant(name), scope, desk) for name in dict.fromkeys(assistants or ())]
     )
 
     changed: list[Outcome] = []

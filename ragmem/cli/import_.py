@@ -2,9 +2,8 @@
 
 import sys
 from dataclasses import asdict
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -37,26 +36,18 @@ Exit codes:
 STDIN = Path("-")
 
 
-class KeepName(StrEnum):
-    """Which version of a memory is kept if the contents differ."""
-
-    NEWER = "newer"
-    EXISTING = "existing"
-    INCOMING = "incoming"
-
-
-class ToolName(StrEnum):
-    """A tool whose store can be imported."""
-
-    CLAUDE_MEM = "claude-mem"
-    MEM0 = "mem0"
-    BASIC_MEMORY = "basic-memory"
-    MCP_MEMORY_SERVICE = "mcp-memory-service"
-    MEMPALACE = "mempalace"
-    CHATGPT = "chatgpt"
-    CLAUDE_AI = "claude-ai"
-    CURSOR = "cursor"
-    OPENCODE = "opencode"
+ToolName = Literal[
+    "claude-mem",
+    "mem0",
+    "basic-memory",
+    "mcp-memory-service",
+    "mempalace",
+    "chatgpt",
+    "claude-ai",
+    "cursor",
+    "opencode",
+]
+"""A tool whose store can be imported."""
 
 
 @app.command("import", epilog=EPILOG)
@@ -72,8 +63,9 @@ def import_(
         typer.Option("--from", help="The tool that wrote it; detected by default if that is certain."),
     ] = None,
     keep: Annotated[
-        KeepName, typer.Option("--keep", help="Which version of a memory to keep if both differ.")
-    ] = KeepName.NEWER,
+        Literal["newer", "existing", "incoming"],
+        typer.Option("--keep", help="Which version of a memory to keep if both differ."),
+    ] = "newer",
     dry_run: DryRunOption = False,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
@@ -87,8 +79,8 @@ def import_(
 
         if tool is not None and file == STDIN:
             raise UsageError(f"the store of {tool} cannot be read from standard input", hint="give its path")
-        if found := find_tool(tool.value) if tool else recognise(file):
-            if keep is not KeepName.NEWER:
+        if found := find_tool(tool) if tool else recognise(file):
+            if keep != "newer":
                 raise UsageError(
                     "--keep is for exports of ragmem",
                     hint="from other tools, changed memories are always updated",
@@ -109,7 +101,7 @@ def import_(
             memory.catalog,
             lambda: memory.store,
             source,
-            keep=keep.value,
+            keep=keep,
             dry_run=dry_run,
             now=now(),
             progress=bar,

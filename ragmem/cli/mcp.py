@@ -1,9 +1,8 @@
 """`ragmem mcp`: run the MCP server on standard input and output."""
 
 import sys
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -25,18 +24,12 @@ Exit codes:
 """
 
 
-class ProfileName(StrEnum):
-    """Which tools an assistant is offered."""
-
-    default = "default"
-    full = "full"
-
-
 @app.command(epilog=EPILOG)
 def mcp(
     profile: Annotated[
-        ProfileName, typer.Option("--profile", help="Offer the six tools that most sessions need, or all.")
-    ] = ProfileName.default,
+        Literal["default", "full"],
+        typer.Option("--profile", help="Offer the six tools that most sessions need, or all."),
+    ] = "default",
     project: Annotated[
         Path | None,
         typer.Option(
@@ -57,5 +50,5 @@ def mcp(
 
     if sys.stdin.isatty():
         tell("assistants start this server and speak JSON to it, see `ragmem connect`; end with ^D")
-    options = stdio.Options(profile.value, project=str(project or ""), structured=structured)
+    options = stdio.Options(profile, project=str(project or ""), structured=structured)
     return stdio.run(options)

@@ -2,9 +2,8 @@
 
 import sys
 from dataclasses import replace
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from ragmem.cli.common import (
     bold,
@@ -78,25 +77,11 @@ MAX_INPUT = 4 * 1024 * 1024
 """Maximum bytes of standard input; a question has far fewer."""
 
 
-class ModeName(StrEnum):
-    """LightRAG's own modes of retrieval."""
+ModeName = Literal["local", "global", "hybrid", "naive", "mix"]
+"""LightRAG's own modes of retrieval."""
 
-    LOCAL = "local"
-    GLOBAL = "global"
-    HYBRID = "hybrid"
-    NAIVE = "naive"
-    MIX = "mix"
-
-
-class RouteName(StrEnum):
-    """The type of answer; auto guesses it from the form of the question."""
-
-    AUTO = "auto"
-    KNOWLEDGE = "knowledge"
-    EPISODE = "episode"
-    OPERATIONAL = "operational"
-    RECON = "recon"
-    CODE = "code"
+RouteName = Literal["auto", "knowledge", "episode", "operational", "recon", "code"]
+"""The type of answer; auto guesses it from the form of the question."""
 
 
 def query(
@@ -118,7 +103,7 @@ def query(
     route: Annotated[
         RouteName,
         option("--route", "-r", help="The type of answer; auto ranks it first, a name excludes others."),
-    ] = RouteName.AUTO,
+    ] = "auto",
     expand: Annotated[
         bool, option("--expand", help="Also search with rephrasings by the language model.")
     ] = False,
@@ -169,7 +154,7 @@ def query(
             "--json, --jsonl, --ids and --context are mutually exclusive", hint="give one of them"
         )
     _refuse_contradictions(
-        modes=mode is not None and route is not RouteName.AUTO,
+        modes=mode is not None and route != "auto",
         words=in_words and (as_lines or as_ids or as_context),
     )
     asked = _read_question() if text == "-" else text
@@ -188,14 +173,14 @@ def query(
             since=first,
             until=end,
             limit=limit or _usual_limit(memory, budget if as_context else None),
-            mode=mode.value if mode else None,
+            mode=mode,
             expand=expand or memory.settings.query.expand,
             nearest=nearest,
             history=history,
             discarded="always" if all_tiers else "last",
             folder="" if all_branches else str(memory.cwd),
         )
-        wanted = None if route == RouteName.AUTO else route.value
+        wanted = None if route == "auto" else route
         routed = (
             None
             if sources_file or question.expand or careful

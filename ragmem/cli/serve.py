@@ -2,9 +2,8 @@
 
 import atexit
 from collections.abc import Callable, Sequence
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -47,22 +46,6 @@ app = typer.Typer(
 app.add_typer(serve_members.app, name="members")
 
 
-class LogFormat(StrEnum):
-    """The form of the log."""
-
-    TEXT = "text"
-    JSON = "json"
-
-
-class LogLevel(StrEnum):
-    """The lowest level of the log."""
-
-    DEBUG = "debug"
-    INFO = "info"
-    WARNING = "warning"
-    ERROR = "error"
-
-
 @app.callback(invoke_without_command=True)
 def serve(
     context: typer.Context,
@@ -103,10 +86,11 @@ def serve(
         typer.Option("--new-token", help="Replace the token, print the new one, and exit."),
     ] = False,
     log_format: Annotated[
-        LogFormat | None, typer.Option("--log-format", help="Form of the log; else [serve] log_format.")
+        Literal["text", "json"] | None,
+        typer.Option("--log-format", help="Form of the log; else [serve] log_format."),
     ] = None,
     log_level: Annotated[
-        LogLevel | None,
+        Literal["debug", "info", "warning", "error"] | None,
         typer.Option("--log-level", help="Lowest level to log; info logs each request."),
     ] = None,
     install: Annotated[

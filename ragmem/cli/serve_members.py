@@ -2,8 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 
 import typer
 
@@ -41,19 +40,12 @@ app = command_group(
 _Name = Annotated[str, typer.Argument(metavar="NAME", help="Lower-case letters, digits, -, . and _.")]
 
 
-class Role(StrEnum):
-    """What a member may do."""
-
-    READER = "reader"
-    WRITER = "writer"
-    ADMIN = "admin"
-
-
 @app.command()
 def add(
     name: _Name,
     role: Annotated[
-        Role, typer.Option("--role", help="reader queries; writer also stores; admin also runs gc and jobs.")
+        Literal["reader", "writer", "admin"],
+        typer.Option("--role", help="reader queries; writer also stores; admin also runs gc and jobs."),
     ],
     projects: Annotated[
         list[str] | None,
@@ -71,7 +63,7 @@ def add(
         if projects:
             memory.require()
             chosen = memory.projects.resolve(projects)
-        return members.add(name, role.value, chosen)
+        return members.add(name, role, chosen)
 
     return _say_token(name, _changed("add", name, change, quiet=quiet), as_json=as_json, quiet=quiet)
 

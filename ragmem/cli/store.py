@@ -1,8 +1,7 @@
 """`ragmem store`: show where memories are stored, or migrate to another store."""
 
 from dataclasses import asdict, replace
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -35,15 +34,6 @@ app = command_group(
     epilog=EPILOG,
     default="show",
 )
-
-
-class ProfileName(StrEnum):
-    """The profiles of [store]."""
-
-    SQLITE = "sqlite"
-    JSON = "json"
-    POSTGRES = "postgres"
-    CUSTOM = "custom"
 
 
 @app.command()
@@ -82,7 +72,9 @@ def show(as_json: JsonOption = False) -> int:
 
 @app.command()
 def migrate(
-    to: Annotated[ProfileName, typer.Option("--to", help="The profile to copy to.")],
+    to: Annotated[
+        Literal["sqlite", "json", "postgres", "custom"], typer.Option("--to", help="The profile to copy to.")
+    ],
     url: Annotated[
         str, typer.Option("--url", help="Address of the PostgreSQL database; else store.url.")
     ] = "",
@@ -99,15 +91,13 @@ def migrate(
     from ragmem.api.memory import now
     from ragmem.services.transfer.transfer import End, ReusingModels, plan, transfer
 
-    if url and to is not ProfileName.POSTGRES:
+    if url and to != "postgres":
         raise UsageError("--url works only with the profile postgres", hint="omit it")
     with open_memory(quiet=quiet) as memory:
         memory.require()
-        wanted = replace(memory.settings.store, profile=to.value, url=url or memory.settings.store.url)
+        wanted = replace(memory.settings.store, profile=to, url=url or memory.settings.store.url)
         if wanted == memory.settings.store:
-            raise UsageError(
-                f'the current store is already "{to.value}"', hint="`ragmem store` shows the details"
-            )
+            raise UsageError(f'the current store is already "{to}"', hint="`ragmem store` shows the details")
         models = ReusingModels(memory.models)
         with _elsewhere(memory, wanted, models) as target, Bar(quiet=quiet or as_json) as bar:
             here = End(memory.catalog, lambda: memory.store)
@@ -116,14 +106,14 @@ def migrate(
             if dry_run:
                 counts = plan(here, there, merge=merge)
                 if as_json:
-                    say_json({"schema": 1, "dry_run": True, "profile": to.value, "place": place, **counts})
+                    say_json({"schema": 1, "dry_run": True, "profile": to, "place": place, **counts})
                 else:
                     say(f"would copy {plural(counts['memories'], 'memory', 'memories')} to {place}")
                 return EXIT_OK
             memory.inbox.drain()
             done = transfer(here, there, models=models, merge=merge, now=now(), progress=bar)
     if as_json:
-        say_json({"schema": 1, "dry_run": False, "profile": to.value, "place": place, **asdict(done)})
+        say_json({"schema": 1, "dry_run": False, "profile": to, "place": place, **asdict(done)})
         return EXIT_OK
     say(
         f"{place}: {plural(done.written, 'memory', 'memories')} copied, {done.unchanged:,} there already,"

@@ -2,9 +2,8 @@
 
 import os
 import sys
-from enum import StrEnum
 from importlib.util import find_spec
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -14,18 +13,12 @@ from ragmem.errors import EXIT_OK, BackendError, UsageError
 INSTALL = 'pip install "ragmem[explore]"'
 
 
-class ThemeName(StrEnum):
-    """The colours; auto reads the terminal's variable COLORFGBG, and is dark without it."""
-
-    AUTO = "auto"
-    DARK = "dark"
-    LIGHT = "light"
+ThemeName = Literal["auto", "dark", "light"]
+"""The colours; auto reads the terminal's variable COLORFGBG, and is dark without it."""
 
 
 def explore(
-    theme: Annotated[
-        ThemeName, typer.Option("--theme", help="The colours; t changes them.")
-    ] = ThemeName.AUTO,
+    theme: Annotated[ThemeName, typer.Option("--theme", help="The colours; t changes them.")] = "auto",
 ) -> int:
     """Browse memories in the terminal by keyboard or mouse; ? shows the keys.
 
@@ -41,7 +34,7 @@ def explore(
     return run_explorer(theme)
 
 
-def run_explorer(theme: ThemeName = ThemeName.AUTO) -> int:
+def run_explorer(theme: ThemeName = "auto") -> int:
     """Run the explorer until it is left; an error that ends it is raised.
 
     A home without memories opens as well, and shows the next steps.

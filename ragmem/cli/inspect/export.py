@@ -1,10 +1,9 @@
 """`ragmem inspect graph`: the most connected entities, or the graph itself for another program."""
 
 import sys
-from enum import StrEnum
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -18,12 +17,8 @@ if TYPE_CHECKING:
     from ragmem.services.graph.export import ExportReport
 
 
-class ExportForm(StrEnum):
-    """The formats of a graph for other programs."""
-
-    GRAPHML = "graphml"
-    JSON = "json"
-    MERMAID = "mermaid"
+ExportForm = Literal["graphml", "json", "mermaid"]
+"""The formats of a graph for other programs."""
 
 
 def graph(
@@ -96,18 +91,18 @@ def _export(
     views = memory.graph(projects)
     if out is None and sys.stdout.isatty():
         shown = BytesIO()
-        done = views.export(form.value, shown, around=around, depth=depth, limit=limit)
+        done = views.export(form, shown, around=around, depth=depth, limit=limit)
         written = shown.getvalue()
         # JSON has escapes that say the same.
-        say((escape_controls(written) if form is ExportForm.JSON else written).decode().rstrip("\n"))
+        say((escape_controls(written) if form == "json" else written).decode().rstrip("\n"))
         return done
     if out is None:
         sys.stdout.flush()
-        done = views.export(form.value, sys.stdout.buffer, around=around, depth=depth, limit=limit)
+        done = views.export(form, sys.stdout.buffer, around=around, depth=depth, limit=limit)
         sys.stdout.buffer.flush()
         return done
     with new_file(out, force=force) as file:
-        return views.export(form.value, file, around=around, depth=depth, limit=limit)
+        return views.export(form, file, around=around, depth=depth, limit=limit)
 
 
 def _tell_size(done: "ExportReport", out: Path | None) -> None:

@@ -1,7 +1,6 @@
 """`ragmem inspect memories`: list memories by their properties, latest first."""
 
-from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -34,14 +33,6 @@ TITLE = 70
 """Characters of a title in the table."""
 
 
-class OrderName(StrEnum):
-    """The order of the list."""
-
-    NEWEST = "newest"
-    OLDEST = "oldest"
-    CHANGED = "changed"
-
-
 def memories(
     title: Annotated[
         str, typer.Argument(metavar="[TEXT]", help="Only memories whose title contains this, in any case.")
@@ -60,7 +51,9 @@ def memories(
     tag: TagOption = None,
     since: SinceOption = "",
     until: UntilOption = "",
-    order: Annotated[OrderName, typer.Option("--order", help="What comes first.")] = OrderName.NEWEST,
+    order: Annotated[
+        Literal["newest", "oldest", "changed"], typer.Option("--order", help="What comes first.")
+    ] = "newest",
     project: ProjectOption = None,
     every: AllOption = False,
     limit: LimitOption = None,
@@ -92,7 +85,7 @@ def memories(
             title=title,
         )
         database = memory.catalog.database
-        found, _ = list_page(database, wanted, order=order.value, limit=limit or DEFAULT_LIMIT)
+        found, _ = list_page(database, wanted, order=order, limit=limit or DEFAULT_LIMIT)
         total = count_memories(database, wanted)
         names = memory.catalog.projects.names()
     if as_json:

@@ -16,9 +16,8 @@ from ragmem.server.description import describe
 from ragmem.server.http import failures
 from ragmem.server.http.activity import Activity, ActivityMiddleware
 from ragmem.server.http.idle_gc import run_gc_when_idle
-from ragmem.server.http.llm_workers import LlmWorkers
+from ragmem.server.http.llm_workers import LlmWorkers, Shutdown
 from ragmem.server.http.log import Log
-from ragmem.server.http.shutdown import Shutdown
 from ragmem.server.http.workers import Workers
 from ragmem.server.inference import routes as inference
 from ragmem.server.lightrag import routes as lightrag

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ragmem.cli.explorer.plain import Plain
+from ragmem.cli.explorer.shell import Plain
 
 HOSTILE = "[bold]red[/bold] \x1b[31m\x07\u202ebell"
 

@@ -4,13 +4,17 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 
-from ragmem.backends.lightrag import graph_dump, mentions
+from ragmem.backends.lightrag import graph_dump
 from ragmem.backends.lightrag.read_only import ModelStub
 from ragmem.backends.lightrag.rows import names, reads, schema
+from ragmem.backends.lightrag.rows.chunk_nodes import unpack
+from ragmem.backends.lightrag.rows.keys import LISTED, SPACE, has_id, listed
 from ragmem.backends.lightrag.rows.names import VectorKey
 from ragmem.backends.lightrag.rows.records import chunk_texts
 from ragmem.backends.lightrag.rows.records import fingerprint as fingerprint_of
@@ -28,8 +32,24 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ragmem.backends.lightrag.engine import Engine
+
+
 P = ParamSpec("P")
 Value = TypeVar("Value")
+
+
+_CHUNKS = (
+    f"SELECT c.id, c.n, c.nodes FROM {LISTED} AS wanted"
+    f" CROSS JOIN store_chunks AS c ON {has_id('c', 'wanted.value')} AND c.space = {SPACE}"
+)
+_MENTIONS = (
+    f"SELECT o.id, x.chunk, other.id FROM {LISTED} AS wanted"
+    " CROSS JOIN store_nodes AS o ON o.n = wanted.value"
+    " CROSS JOIN store_mentions AS x ON x.node = o.n CROSS JOIN store_chunks AS other ON other.n = x.chunk"
+    # One more tells a hub.
+    " WHERE NOT EXISTS (SELECT 1 FROM store_mentions WHERE node = o.n LIMIT 1 OFFSET ?)"
+    " ORDER BY o.id, x.chunk"
+)
 
 
 class LightRAGStore:
@@ -264,7 +284,7 @@ class LightRAGStore:
         self, chunk_ids: Sequence[str], *, project: str, most: int
     ) -> Mapping[str, Mapping[str, Sequence[str]]]:
         """Return chunk -> entity -> the chunks that name it, without entities that more than `most` name."""
-        return self._read({}, mentions.mentions, project, chunk_ids, most=most) if chunk_ids else {}
+        return self._read({}, _mentions, project, chunk_ids, most=most) if chunk_ids else {}
 
     def entities(
         self, prefix: str = "", *, limit: int = 50, project: str | None = None, described: bool = True
@@ -432,3 +452,26 @@ def _hits(found: Sequence[VectorHit]) -> list[Hit]:
 def open_read_only(model_id: str, database: SQLiteDatabase) -> LightRAGStore:
     """Return a read-only store on a database, with the vectors of this model."""
     return LightRAGStore({}, ModelStub(model_id), database)
+
+
+def _mentions(
+    connection: sqlite3.Connection, workspace: str, chunk_ids: Sequence[str], *, most: int
+) -> dict[str, dict[str, list[str]]]:
+    """Return chunk -> entity -> the chunks that name it, without entities that more than `most` name.
+
+    Reads at most one mention more of a hub. A chunk without such an entity is absent.
+    """
+    wanted: dict[int, str] = {}
+    nodes: set[int] = set()
+    for chunk, number, stored in connection.execute(_CHUNKS, (listed(dict.fromkeys(chunk_ids)), workspace)):
+        wanted[number] = chunk
+        nodes.update(unpack(stored))
+    found: dict[str, dict[str, list[str]]] = {}
+    rows = connection.execute(_MENTIONS, (listed(sorted(nodes)), most)).fetchall()
+    for entity, some in groupby(rows, itemgetter(0)):
+        numbers, others = zip(*((number, other) for _, number, other in some), strict=True)
+        for number in numbers:
+            # What is on a list only is not mentioned.
+            if number in wanted:
+                found.setdefault(wanted[number], {})[entity] = list(others)
+    return found

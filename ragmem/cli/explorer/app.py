@@ -22,9 +22,8 @@ from textual.worker import WorkerFailed
 from ragmem.api.memory import Ragmem
 from ragmem.charts.widths import truncate
 from ragmem.cli.common import printable, shorten_home
-from ragmem.cli.explorer.plain import Plain
 from ragmem.cli.explorer.reader import Reader
-from ragmem.cli.explorer.shell import Shell
+from ragmem.cli.explorer.shell import Plain, Shell
 from ragmem.cli.explorer.table import Row
 from ragmem.domain.model import Kind, Match, State, Tier
 from ragmem.domain.records.record_types import RecordType

@@ -7,7 +7,7 @@ from textual.containers import VerticalScroll
 from textual.widgets import TabPane
 
 from ragmem.cli.explorer.entities import alias_line, entity_key
-from ragmem.cli.explorer.plain import Plain
+from ragmem.cli.explorer.shell import Plain
 from ragmem.cli.explorer.table import Column, Row, Table
 from ragmem.cli.explorer.tabs import TabbedScreen
 from ragmem.domain.model import SHORT_ID_LENGTH

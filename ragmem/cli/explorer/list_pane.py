@@ -14,7 +14,7 @@ from textual.widgets import Input
 from ragmem.api.memory import Ragmem
 from ragmem.cli.common import plural
 from ragmem.cli.explorer.filter_query import FilterQuery, Suggestions, has_words, parse_filter
-from ragmem.cli.explorer.plain import Plain
+from ragmem.cli.explorer.shell import Plain
 from ragmem.cli.explorer.table import Column, Row, Table
 from ragmem.errors import RagmemError
 

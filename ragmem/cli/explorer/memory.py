@@ -19,7 +19,7 @@ from ragmem.cli.common import moment, printable
 from ragmem.cli.explorer.connections import LINKED_COLUMNS, linked_row
 from ragmem.cli.explorer.entities import entity_key
 from ragmem.cli.explorer.memory_detail import MemoryDetail, read_detail, score_of
-from ragmem.cli.explorer.plain import Plain
+from ragmem.cli.explorer.shell import Plain
 from ragmem.cli.explorer.table import Column, Row, Table
 from ragmem.cli.explorer.tabs import TabbedScreen
 from ragmem.domain.model import Match

@@ -8,7 +8,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.events import Resize
 
-from ragmem.cli.explorer.plain import Plain
+from ragmem.cli.explorer.shell import Plain
 from ragmem.errors import RagmemError
 
 if TYPE_CHECKING:

@@ -1,9 +1,12 @@
-"""The interface of the explorer's application for its views."""
+"""The interface of the application for its views, and a text widget that cannot control the terminal."""
 
 from collections.abc import Iterable, Mapping
 
 from textual.app import App
+from textual.visual import VisualType
+from textual.widgets import Static
 
+from ragmem.cli.common import printable
 from ragmem.cli.explorer.reader import Reader
 from ragmem.cli.explorer.table import Row
 
@@ -35,3 +38,24 @@ class Shell(App[None]):
     def edit(self, path: str) -> None:
         """Open a file in the person's editor."""
         raise NotImplementedError
+
+
+class Plain(Static):
+    """A text without markup and control characters.
+
+    Textual passes escapes and most control characters on to the terminal, and memories contain texts of
+    others. Other content than a string (a `Text`, a table) is not changed; its maker must escape it.
+    """
+
+    def __init__(
+        self,
+        content: str = "",
+        *,
+        id: str | None = None,  # noqa: A002 - Textual's
+        classes: str | None = None,
+    ) -> None:
+        super().__init__(printable(content), markup=False, id=id, classes=classes)
+
+    def update(self, content: VisualType = "", *, layout: bool = True) -> None:
+        """Show another content."""
+        super().update(printable(content) if isinstance(content, str) else content, layout=layout)

@@ -8,7 +8,7 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from textual.widgets import Footer, TabbedContent
 
-from ragmem.cli.explorer.plain import Plain
+from ragmem.cli.explorer.shell import Plain
 from ragmem.cli.explorer.table import Table
 
 if TYPE_CHECKING:

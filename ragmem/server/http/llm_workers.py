@@ -1,14 +1,41 @@
-"""Threads that wait for language models, so that a slow answer blocks no question."""
+"""Threads that wait for language models, so that a slow answer blocks no question, and the end of streams."""
 
 import asyncio
 import threading
 from collections.abc import AsyncGenerator, Callable, Generator, Iterator
-from contextlib import aclosing, suppress
+from contextlib import aclosing, contextmanager, suppress
 from contextvars import copy_context
 from typing import Any, TypeVar
 
 from ragmem.errors import BackendError, LimitReachedError
-from ragmem.server.http.shutdown import Shutdown
+
+
+class Shutdown:
+    """The state of a shutdown, which begins with the first signal; streams end by it."""
+
+    def __init__(self) -> None:
+        self.has_begun = False
+        self._listeners: dict[object, Callable[[], None]] = {}
+
+    @contextmanager
+    def listener(self, callback: Callable[[], None]) -> Iterator[None]:
+        """Call back on the event loop when the shutdown begins within this context, or at once if it has."""
+        key = object()
+        self._listeners[key] = callback
+        try:
+            if self.has_begun:
+                callback()
+            yield
+        finally:
+            del self._listeners[key]
+
+    def begin(self) -> None:
+        """Call all listeners, on the event loop; a second call has no effect."""
+        if not self.has_begun:
+            self.has_begun = True
+            for callback in list(self._listeners.values()):
+                callback()
+
 
 COUNT = 4
 """Number of concurrent answers."""

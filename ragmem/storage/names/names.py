@@ -79,7 +79,7 @@ class EntityNames:
 
     def forget(self, memory_ids: Iterable[str]) -> None:
         """Remove the statements of memories about names; called before they are deleted."""
-        from ragmem.storage.names.unused_names import remove_statements  # noqa: PLC0415
+        from ragmem.storage.names.node_names import remove_statements  # noqa: PLC0415
 
         with self._database.write() as connection:
             leaving: dict[str, list[int]] = {}

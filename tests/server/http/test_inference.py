@@ -16,8 +16,7 @@ from ragmem.backends.fake import FakeEmbedder, FakeModels
 from ragmem.config.loader import load
 from ragmem.errors import BackendError, LimitReachedError
 from ragmem.server import app
-from ragmem.server.http.llm_workers import LlmWorkers
-from ragmem.server.http.shutdown import Shutdown
+from ragmem.server.http.llm_workers import LlmWorkers, Shutdown
 from ragmem.server.inference.chat import StopSequences, schema_problem
 from ragmem.services.ingestion.options import DraftOptions
 

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ragmem.backends.lightrag import native
+from ragmem.backends.lightrag.engine import Instance
 from ragmem.backends.lightrag.external import check as foreign_check
-from ragmem.backends.lightrag.external import reads, removal, writes
+from ragmem.backends.lightrag.external import merge, reads, removal
 from ragmem.backends.lightrag.external.merge import rows
 from ragmem.backends.lightrag.external.profile import Profile
-from ragmem.backends.lightrag.external.records import clean_record, group_by_project, wanted_texts
+from ragmem.backends.lightrag.external.records import TextKey, clean_record, group_by_project, wanted_texts
 from ragmem.backends.lightrag.external.workspaces import Workspaces
+from ragmem.backends.lightrag.rows import documents, names
 from ragmem.backends.lightrag.rows import reads as graph_reads
 from ragmem.backends.lightrag.rows.records import fingerprint as fingerprint_of
 from ragmem.backends.lightrag.rows.views import PROCESSED
@@ -30,6 +32,9 @@ if TYPE_CHECKING:
 
     from ragmem.backends.lightrag.engine import Instance
     from ragmem.backends.lightrag.external.postgres_vectors import VectorSearch
+
+
+_Fields = dict[str, Any]
 
 
 class ForeignStore(StoreDefaults):
@@ -79,7 +84,7 @@ class ForeignStore(StoreDefaults):
         for project, group in group_by_project(records).items():
             wanted = wanted_texts(group)
             for instance in self._spaces.instances([project]).values():
-                wanted = self._spaces.run(writes.without_vector, instance, wanted)
+                wanted = self._spaces.run(_without_vector, instance, wanted)
             texts.update(wanted.values())
         ahead = self._spaces.ahead
         missing = [text for text in texts if text not in ahead]
@@ -131,7 +136,7 @@ class ForeignStore(StoreDefaults):
         for project, instance in instances.items():
             group = [pair for pair in changed if pair[0].memory.scope.project == project]
             self._remove_elsewhere(former, project, [record.memory.id for record, _ in group])
-            self._spaces.run(writes.write, instance, group)
+            self._spaces.run(_write, instance, group)
 
     def _remove_elsewhere(self, former: Mapping[str, str], project: str, memory_ids: Sequence[str]) -> None:
         moved = [key for key in memory_ids if former.get(key, project) != project]
@@ -437,3 +442,44 @@ def _hits(found: Sequence[reads.Near]) -> list[Hit]:
         Hit(chunk_id=one.chunk_id, memory_id=one.memory_id, rank=rank, score=one.score)
         for rank, one in enumerate(found, start=1)
     ]
+
+
+async def _without_vector(instance: Instance, texts: Mapping[TextKey, str]) -> dict[TextKey, str]:
+    """Return the texts of chunks, and of those entities and relations that have no vector yet."""
+    stored: set[TextKey] = set()
+    for namespace, index in (
+        (names.ENTITIES, instance.rag.entities_vdb),
+        (names.RELATIONSHIPS, instance.rag.relationships_vdb),
+    ):
+        found = await merge.rows(index, [key for space, key in texts if space == namespace])
+        stored.update((namespace, key) for key in found)
+    return {key: text for key, text in texts.items() if key not in stored}
+
+
+async def _write(instance: Instance, group: Sequence[tuple[Record, str]]) -> None:
+    """Write (record, fingerprint) after removing older versions, complete or half-written."""
+    rag = instance.rag
+    rows = documents.rows_of(group)
+    await removal.remove(instance, list(rows.status))
+    await rag.doc_status.upsert(
+        {key: {**row, "status": documents.UNFINISHED, "content_hash": ""} for key, row in rows.status.items()}
+    )
+    await rag.full_docs.upsert(rows.full_docs)
+    await rag.text_chunks.upsert(rows.chunks)
+    await rag.llm_response_cache.upsert(rows.cached)
+    await rag.full_entities.upsert(rows.entities)
+    await rag.full_relations.upsert(rows.relations)
+    await rag.chunks_vdb.upsert(rows.searchable)
+    # A removal needs these rows, so they are written before the graph.
+    await instance.flush()
+    if any(nodes or edges for nodes, edges in rows.merges):
+        texts = wanted_texts(record for record, _ in group)
+        await merge.merge(
+            instance,
+            rows.merges,
+            relation_texts={
+                key: text for (space, key), text in texts.items() if space == names.RELATIONSHIPS
+            },
+        )
+        await instance.flush()
+    await rag.doc_status.upsert(rows.status)

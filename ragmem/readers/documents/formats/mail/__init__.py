@@ -15,8 +15,7 @@ from ragmem.readers.dates import rfc3339
 from ragmem.readers.documents.confinement import report_page
 from ragmem.readers.documents.formats import marks
 from ragmem.readers.documents.formats.image import upright
-from ragmem.readers.documents.formats.mail.mail_body import Body, body_of
-from ragmem.readers.documents.formats.mail.mail_header import header
+from ragmem.readers.documents.formats.mail.mail_body import Body, body_of, header
 from ragmem.readers.documents.formats.mail.mail_quotes import split_sections
 from ragmem.readers.documents.formats.pdf.pdf_scans import plain_text
 from ragmem.readers.documents.formats.pictures import Pictures

@@ -14,15 +14,13 @@ IDLE_S = 300.0
 """Five minutes: a session's pauses are shorter, and a large model loads in some seconds."""
 
 
-@dataclass(frozen=True, slots=True)
-class EmbeddingOptions:
-    """The settings in [models] and its table `options`; 0 and "" mean the default."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HubModelOptions:
+    """The settings in [models] and its table `options` for models of the hub; 0 and "" mean the default."""
 
     dimensions: int = 0
     query_prefix: str = ""
     document_prefix: str = ""
-    library: str = ""
-    """The library that computes the model: "" chooses by architecture and never takes mlx-embeddings."""
     pooling: str = ""
     """The pooling of token vectors, if the model's own files are wrong or silent."""
     window: int = 0
@@ -30,9 +28,17 @@ class EmbeddingOptions:
     batch_tokens: int = 0
     """Tokens that are computed at a time, padding included."""
     memory_limit_mb: float = 0
-    """Memory limit of all models of the process together."""
+    """Memory limit of the process's models on MLX, or of a model's weights on onnxruntime."""
     idle_s: float = IDLE_S
     """Seconds after which an unused model is freed; 0: never."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmbeddingOptions(HubModelOptions):
+    """The options of an embedding model on MLX."""
+
+    library: str = ""
+    """The library that computes the model: "" chooses by architecture and never takes mlx-embeddings."""
 
 
 def read_options(options: Mapping[str, object]) -> EmbeddingOptions:

@@ -4,8 +4,8 @@ Shapes: docs.claude.com/en/api/messages. JSON comes as the input of a tool that 
 `output_config`, which newer models have, else by a sentence in the prompt.
 """
 
-from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import orjson
@@ -121,7 +121,4 @@ PROVIDER = Provider(
     root=root,
 )
 
-
-def open_models(options: Mapping[str, Any]) -> ProviderModels:
-    """Return Anthropic's language model; raises ConfigError for an option of another type."""
-    return ProviderModels(PROVIDER, options)
+open_models = partial(ProviderModels, PROVIDER)

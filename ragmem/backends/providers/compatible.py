@@ -4,8 +4,7 @@ None of them needs a key by default; where the server was started with one, set 
 key_command.
 """
 
-from collections.abc import Mapping
-from typing import Any
+from functools import partial
 from urllib.parse import urlsplit
 
 from ragmem.backends.providers.models import ProviderModels
@@ -38,7 +37,4 @@ PROVIDER = Provider(
     other_addresses=other_addresses,
 )
 
-
-def open_models(options: Mapping[str, Any]) -> ProviderModels:
-    """Return the models of the server at `url`; raises ConfigError for an option of another type."""
-    return ProviderModels(PROVIDER, options)
+open_models = partial(ProviderModels, PROVIDER)

@@ -4,8 +4,9 @@ Shapes: ai.google.dev/api (models.batchEmbedContents, models.generateContent). L
 2,048 tokens a text (gemini-embedding-001), longer ones are cut by the server.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from ragmem.backends.providers.models import ProviderModels
@@ -145,7 +146,4 @@ PROVIDER = Provider(
     other_addresses=lambda url: (f"{url}/v1beta",),
 )
 
-
-def open_models(options: Mapping[str, Any]) -> ProviderModels:
-    """Return Gemini's models; raises ConfigError for an option of another type."""
-    return ProviderModels(PROVIDER, options)
+open_models = partial(ProviderModels, PROVIDER)

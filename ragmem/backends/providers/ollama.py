@@ -3,8 +3,9 @@
 Shapes: github.com/ollama/ollama, docs/api.md.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from ragmem.backends.providers.models import ProviderModels
@@ -135,7 +136,4 @@ PROVIDER = Provider(
     root=root,
 )
 
-
-def open_models(options: Mapping[str, Any]) -> ProviderModels:
-    """Return the models of an Ollama server; raises ConfigError for an option of another type."""
-    return ProviderModels(PROVIDER, options)
+open_models = partial(ProviderModels, PROVIDER)

@@ -5,6 +5,7 @@ tokens a request, 8,192 tokens a text.
 """
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -170,7 +171,4 @@ PROVIDER = Provider(
     other_addresses=other_addresses,
 )
 
-
-def open_models(options: Mapping[str, Any]) -> ProviderModels:
-    """Return OpenAI's models; raises ConfigError for an option of another type."""
-    return ProviderModels(PROVIDER, options)
+open_models = partial(ProviderModels, PROVIDER)

@@ -4,9 +4,9 @@ Shapes and limits: docs.voyageai.com/reference/embeddings-api and reranker-api; 
 120,000 tokens for the models that take the fewest.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from functools import partial
 
 from ragmem.backends.providers.models import ProviderModels
 from ragmem.backends.providers.openai import OpenAIEmbeddings
@@ -48,7 +48,4 @@ PROVIDER = Provider(
     },
 )
 
-
-def open_models(options: Mapping[str, Any]) -> ProviderModels:
-    """Return Voyage's models; raises ConfigError for an option of another type."""
-    return ProviderModels(PROVIDER, options)
+open_models = partial(ProviderModels, PROVIDER)

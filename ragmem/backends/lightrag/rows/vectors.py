@@ -1,7 +1,8 @@
 """The rows of vectors: those of chunks by numbers, in a table of their own, and those of names."""
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from ragmem.backends.lightrag.rows import keys, names
 from ragmem.storage.sql.batches import batches, marks
@@ -158,44 +159,43 @@ def select(
     connection: sqlite3.Connection, workspace: str, namespace: str, model: str, ids: Iterable[str]
 ) -> dict[str, tuple[float, bytes]]:
     """Return id -> scale and codes of those that have a vector of this model."""
-    found: dict[str, tuple[float, bytes]] = {}
-    for part in batches(dict.fromkeys(ids)):
-        if namespace == names.CHUNKS:
-            rows = connection.execute(
-                f"SELECT c.id, {SCALE}, v.vector FROM {keys.values_table(part)}"
-                f" CROSS JOIN store_chunks AS c ON {keys.has_id('c', 'column1')} AND c.space = {keys.SPACE}"
-                f" CROSS JOIN {OF_CHUNKS} AS v ON v.model = {MODEL} AND v.chunk = c.n",
-                (*part, workspace, model),
-            )
-        else:
-            rows = connection.execute(
-                f"SELECT id, scale, vector FROM {OF_NAMES}"
-                f" WHERE workspace = ? AND namespace = ? AND id IN ({marks(part)}) AND +model = ?",
-                (workspace, namespace, *part, model),
-            )
-        found.update({key: (scale, codes) for key, scale, codes in rows})
-    return found
+    columns = f"{SCALE}, v.vector" if namespace == names.CHUNKS else "scale, vector"
+    rows = _select(connection, workspace, namespace, model, ids, columns=columns)
+    return {key: (scale, codes) for key, scale, codes in rows}
 
 
 def owners(
     connection: sqlite3.Connection, workspace: str, namespace: str, model: str, ids: Iterable[str]
 ) -> dict[str, tuple[str, str, int]]:
     """Return id -> subject, object and moment of those that have a vector of this model."""
-    found: dict[str, tuple[str, str, int]] = {}
+    columns, joined = "subject, object, created", ""
+    if namespace == names.CHUNKS:
+        columns, joined = f"{SUBJECT}, '', {CREATED}", _OF_CHUNK
+    rows = _select(connection, workspace, namespace, model, ids, columns=columns, joined=joined)
+    return {key: (subject, other, created) for key, subject, other, created in rows}
+
+
+def _select(
+    connection: sqlite3.Connection,
+    workspace: str,
+    namespace: str,
+    model: str,
+    ids: Iterable[str],
+    *,
+    columns: str,
+    joined: str = "",
+) -> Iterator[tuple[Any, ...]]:
     for part in batches(dict.fromkeys(ids)):
         if namespace == names.CHUNKS:
-            rows = connection.execute(
-                f"SELECT c.id, {SUBJECT}, '', {CREATED} FROM {keys.values_table(part)}"
+            yield from connection.execute(
+                f"SELECT c.id, {columns} FROM {keys.values_table(part)}"
                 f" CROSS JOIN store_chunks AS c ON {keys.has_id('c', 'column1')} AND c.space = {keys.SPACE}"
-                f" CROSS JOIN {OF_CHUNKS} AS v ON v.model = {MODEL} AND v.chunk = c.n"
-                f" {_OF_CHUNK}",
+                f" CROSS JOIN {OF_CHUNKS} AS v ON v.model = {MODEL} AND v.chunk = c.n {joined}",
                 (*part, workspace, model),
             )
         else:
-            rows = connection.execute(
-                f"SELECT id, subject, object, created FROM {OF_NAMES}"
+            yield from connection.execute(
+                f"SELECT id, {columns} FROM {OF_NAMES}"
                 f" WHERE workspace = ? AND namespace = ? AND id IN ({marks(part)}) AND +model = ?",
                 (workspace, namespace, *part, model),
             )
-        found.update({key: (subject, other, created) for key, subject, other, created in rows})
-    return found

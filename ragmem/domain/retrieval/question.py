@@ -66,7 +66,7 @@ _ERROR_LINE = lazy(
     r"|^\S+: [^\n]{0,200}(?:command not found|No such file or directory|Permission denied)"
     r"|\bgoroutine \d+ \[|^Segmentation fault|^Caused by: \S",
     re.MULTILINE,
-    needs="traceback|, line |:|(|panicked|goroutine|segmentation",
+    needs=", line |:|(|panicked|goroutine|segmentation",
 )
 
 _HISTORY = lazy(

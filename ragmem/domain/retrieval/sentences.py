@@ -127,7 +127,7 @@ _OUTCOME_HEADING = lazy(
     re.IGNORECASE,
 )
 _OF_OUTCOMES = (
-    "deci|d\u00e9ci|outcome|conclu|consensus|resol|agree|verdict|entsch|beschlossen|ergebnis|resultado"
+    "deci|outcome|conclu|consensus|resol|agree|verdict|entsch|beschlossen|ergebnis|resultado"
     "|did|was|were|has|have"
 )
 _OF_NAMES = (

@@ -47,7 +47,7 @@ _FORMS = (
             r"|(?:[a-z]+\d?-)?(?:embed|embedding|minilm|bge|e5|gte|whisper|bert)-[a-z0-9.-]+$"
             r"|[a-z]+-[a-z-]*\d[\w.-]*-(?:flash|mini|nano|instruct|chat|turbo|preview|haiku|sonnet|opus)$",
             re.IGNORECASE,
-            needs=":|gpt|claude|llama|gemini|qwen|mistral|gemma|phi|deepseek|glm|embed|minilm|bge|e5|gte|whisper|bert"
+            needs=":|gpt|claude|llama|qwen|mistral|gemma|phi|deepseek|glm|embed|bge|e5|gte|whisper|bert"
             "|flash|mini|nano|instruct|chat|turbo|preview|haiku|sonnet|opus",
         ),
     ),

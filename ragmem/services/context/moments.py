@@ -19,7 +19,14 @@ from ragmem.domain.model import EPISODES, USER, Category, Chunk, Kind, Match, Me
 from ragmem.domain.sessions.outline import Outline, outline_of
 from ragmem.domain.text.excerpts import Span, announces, atoms
 from ragmem.readers.git_head import Head, change_times, head_at
-from ragmem.services.context.context import Context, SizeLimit, build_within, fill, remove_repetitions
+from ragmem.services.context.context import (
+    Context,
+    Selection,
+    SizeLimit,
+    build_within,
+    fill,
+    remove_repetitions,
+)
 from ragmem.services.context.excerpt import Excerpt
 from ragmem.services.context.recent_work import PLANS
 from ragmem.services.retrieval.branches import unmerged_branch, unmerged_line
@@ -236,18 +243,29 @@ def moment_block(
     last = "(One in full: `ragmem inspect memory ID`)"
 
     def build(room: SizeLimit) -> Context:
-        shown = fill(excerpts, room.less(wrap_in_tags(f"{head}\n\n{last}")))
+        shown = _fill_with_best(excerpts, room.less(wrap_in_tags(f"{head}\n\n{last}")))
         if not shown.parts:
             return Context(left_out=len(excerpts))
-        body = "".join(shown.text(key) for key in shown.parts)
+        memories = tuple(each.memory for each in excerpts if each.memory.id in shown.parts)
+        body = "".join(shown.text(one.id) for one in memories)
         return Context(
             wrap_in_tags(f"{head}\n{body}\n{last}"),
-            tuple(each.memory for each in shown.excerpts.values()),
-            len(excerpts) - len(shown.parts),
-            tuple(shown.size(key) for key in shown.parts),
+            memories,
+            len(excerpts) - len(memories),
+            tuple(shown.size(one.id) for one in memories),
         )
 
     return build_within(SizeLimit.of(None, max_chars), build)
+
+
+def _fill_with_best(excerpts: Sequence[Excerpt], room: SizeLimit) -> Selection:
+    """Select what fits; rather fewer excerpts than the next ones without the best."""
+    every = fill(excerpts, room)
+    for number in range(len(excerpts), 0, -1):
+        shown = every if number == len(excerpts) else fill(excerpts[:number], room)
+        if excerpts[0].memory.id in shown.parts:
+            return shown
+    return every
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,6 +68,20 @@ def test_a_file_brings_what_names_it_by_path_name_or_symbol(place):
     assert touched(place).reason == "this session was told already what is known of it"
 
 
+@pytest.mark.parametrize("words", [20, 26, 30, 34])
+def test_the_best_is_told_first_and_never_left_out_for_a_shorter_one(place, words):
+    memory, _ = place
+    steps = (
+        f"- `step_{number}` must come first, because the plan {'of the quay ' * (words // 4)}is written."
+        for number in range(3)
+    )
+    said = "The helpers of [src/berth_plan.py](../../src/berth_plan.py) must be called in this order:"
+    long = "\n".join((said, "", *steps))
+    best = stored(memory, "The helpers of the plan of the berths", long, source="decisions")
+    stored(memory, "symbol", "Never call `allocate_every_berth` twice: it empties the table.")
+    assert shown(touched(place))[:1] == [best]
+
+
 def test_a_common_name_counts_only_with_its_path(place):
     memory, _ = place
     stored(memory, "any", "`index.ts` must never export a default, because the bundler renames it.")

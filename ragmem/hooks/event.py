@@ -36,7 +36,9 @@ class HookEvent:
         self.what = assistant.meaning(event)
         self.transcript = _path(text_of(fields, "transcript_path"))
         self.agent = _session_name(text_of(fields, "agent_id"))
-        self.session = _session_name(text_of(fields, *assistant.session_fields)) or _stem(self.transcript)
+        # A transcript has the name of its session.
+        stem = self.transcript.rpartition("/")[2].rpartition(".")[0]
+        self.session = _session_name(text_of(fields, *assistant.session_fields)) or _session_name(stem)
         self.cwd = _path(text_of(fields, *assistant.cwd_fields)) or _first(fields, assistant.cwd_fields)
         self.tool = text_of(fields, "tool_name")
         if self.what == SUBAGENT_STOP:
@@ -112,11 +114,6 @@ def _session_name(text: str) -> str:
     """Return the name of a session or agent, or an empty text if it is too long or not printable."""
     name = text.strip()
     return name if len(name) <= LONGEST_SESSION and name.isprintable() else ""
-
-
-def _stem(path: str) -> str:
-    """Return the name of the session from the path of its transcript."""
-    return _session_name(path.rpartition("/")[2].rpartition(".")[0])
 
 
 def _first(fields: "Mapping[str, Any]", names: tuple[str, ...]) -> str:

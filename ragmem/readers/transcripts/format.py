@@ -71,14 +71,6 @@ def _never(*_arguments: Any) -> bool:
     return False
 
 
-def _nothing(*_arguments: Any) -> None:
-    return None
-
-
-def _no_sessions(*_arguments: Any) -> Iterator[SessionRead]:
-    return iter(())
-
-
 @dataclass(frozen=True, slots=True)
 class Format:
     """A format: the `FORMAT` of a module `NAME` here, which an assistant names as its `session_format`."""
@@ -95,11 +87,11 @@ class Format:
     """Tells by the beginning of a file whether its first record, which is cut off, is of this format."""
     is_document: Callable[[Path, bytes], bool] = _never
     """Tells whether a file is one document instead of lines."""
-    read_document: Callable[[Any, Path], Iterator[None] | None] = _nothing
+    read_document: Callable[[Any, Path], Iterator[None] | None] = lambda *_: None
     """Lets a reader take a document, and yields after each message; None for a broken document."""
     is_database: Callable[[Path], bool] = _never
     """Tells whether an SQLite database holds sessions of this format."""
-    read_sessions: Callable[..., Iterator[SessionRead]] = _no_sessions
+    read_sessions: Callable[..., Iterator[SessionRead]] = lambda *_: iter(())
     """Takes the path of a database, the state that was carried, a maker of builders, and `sidechains`."""
 
 

@@ -206,11 +206,9 @@ def find_labels(store: Store, text: str, *, limit: int, project: str | None, red
     return _redact_names(sorted(names, key=lambda name: name.lower() != wanted)[:limit], redactor=redactor)
 
 
-def popular_labels(
-    store: Store, prefix: str, *, limit: int, project: str | None, redactor: Redactor
-) -> list[str]:
+def popular_labels(store: Store, *, limit: int, project: str | None, redactor: Redactor) -> list[str]:
     """Return names of entities, most connected first, each once even if several projects have it."""
-    return _redact_names(_most_connected(store, prefix, limit=limit, project=project), redactor=redactor)
+    return _redact_names(_most_connected(store, "", limit=limit, project=project), redactor=redactor)
 
 
 def _most_connected(store: Store, prefix: str, *, limit: int, project: str | None) -> list[str]:

@@ -81,7 +81,7 @@ def label_popular(
     if not is_stored(memory):
         return []
     return answers.popular_labels(
-        memory.store, "", limit=limit, project=_project(memory, project), redactor=memory.redactor
+        memory.store, limit=limit, project=_project(memory, project), redactor=memory.redactor
     )
 
 

@@ -148,7 +148,8 @@ def transfer(
         _refuse_others(source, target, merge=merge)
         _copy(source, target, done, progress, merge=merge, now=now)
         _copy_extractions(source, target, merge=merge)
-        target.catalog.names.write_separations(source.catalog.names.separations())
+        for project, name, rule, at in source.catalog.names.separations():
+            target.catalog.names.set_apart(project, name, rule, at=at)
         _copy_sessions(source.catalog, target.catalog, now=now)
         if target.catalog.models.read(ACTIVE) is None:
             # The only record of how to open the model of these vectors.

@@ -170,11 +170,6 @@ class EntityNames:
             "SELECT project, name, rule, made_at FROM entity_apart ORDER BY project, name, rule"
         )
 
-    def write_separations(self, rows: Iterable[tuple[str, str, str, int]]) -> None:
-        """Write the separations of another catalog."""
-        for project, name, rule, at in rows:
-            self.set_apart(project, name, rule, at=at)
-
 
 def shorten_types(connection: Connection) -> None:
     """Write the types of all names as letters."""

@@ -76,11 +76,6 @@ class Migration:
             self.function(connection)
 
 
-def _recorded_version(database: Database, connection: Connection) -> int | None:
-    del database, connection
-    return None
-
-
 @dataclass(frozen=True, slots=True)
 class Schema:
     """The tables of one component.
@@ -92,7 +87,7 @@ class Schema:
 
     component: str
     migrations: Sequence[Migration]
-    stamped: Callable[[Database, Connection], int | None] = _recorded_version
+    stamped: Callable[[Database, Connection], int | None] = lambda *_: None
     stamp: Callable[[Connection, int], None] | None = None
     copied: bool = True
     _checksums: dict[int, str] = field(default_factory=dict, repr=False, compare=False)

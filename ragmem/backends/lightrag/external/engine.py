@@ -183,7 +183,7 @@ class ForeignEngine(Engine):
             else:
                 variables.setdefault("POSTGRES_SERVER_SETTINGS", SEARCH)
             return variables
-        if not self._locked and _keeps_files(self._profile.names):
+        if not self._locked and any(name in _FILES for name in self._profile.names):
             _take(self._folder / self._profile.folder)
             self._locked = True
         variables = dict(self._profile.environment)
@@ -247,11 +247,6 @@ _FILES = (
 _guard = threading.Lock()
 _held: dict[Path, tuple[int, int]] = {}
 """Descriptor and number of stores by folder: several stores of one process share the lock."""
-
-
-def _keeps_files(storages: tuple[str, ...]) -> bool:
-    """Return whether any of the storages keeps files that it holds in memory."""
-    return any(name in _FILES for name in storages)
 
 
 def _take(folder: Path) -> None:

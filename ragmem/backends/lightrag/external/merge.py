@@ -80,21 +80,12 @@ class BufferedGraph:
         self._edges[pair] = {**(await self.get_edge(*pair) or {}), **edge_data}
         self._changed_edges.add(pair)
 
-    # In order of the keys, so that neighbouring rows of the indexes are written together.
-
-    def changed_nodes(self) -> list[tuple[str, _Fields]]:
-        """Return the changed nodes with all their attributes."""
-        return [(name, self._nodes[name] or {}) for name in sorted(self._changed_nodes)]
-
-    def changed_edges(self) -> list[tuple[str, str, _Fields]]:
-        """Return the changed edges with all their attributes."""
-        return [(*pair, self._edges[pair] or {}) for pair in sorted(self._changed_edges)]
-
     async def flush(self) -> None:
-        """Write the changes to the storage."""
-        if nodes := self.changed_nodes():
+        """Write the changed nodes and edges, with all their attributes, to the storage."""
+        # In order of the keys, so that neighbouring rows of the indexes are written together.
+        if nodes := [(name, self._nodes[name] or {}) for name in sorted(self._changed_nodes)]:
             await self._storage.upsert_nodes_batch(nodes)
-        if edges := self.changed_edges():
+        if edges := [(*pair, self._edges[pair] or {}) for pair in sorted(self._changed_edges)]:
             await self._storage.upsert_edges_batch(edges)
 
 

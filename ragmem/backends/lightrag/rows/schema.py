@@ -331,6 +331,13 @@ _COMPACT = (
 )
 
 
+# The number of a chunk may be given to another one.
+_CHUNKS_REMOVED = """
+    CREATE TRIGGER store_chunks_removed AFTER DELETE ON store_chunks BEGIN
+      DELETE FROM store_chunk_vectors WHERE chunk = old.n;
+    END
+    """
+
 # All vectors as one table, for counts and checks.
 _ALL_VECTORS = """
 CREATE VIEW store_vectors
@@ -385,12 +392,7 @@ _CHUNK_VECTORS = (
     "ALTER TABLE store_vectors RENAME TO store_name_vectors",
     "CREATE UNIQUE INDEX store_name_vectors_by_id ON store_name_vectors (workspace, namespace, id, model)",
     "CREATE INDEX store_name_vectors_by_age ON store_name_vectors (namespace, model)",
-    # The number of a chunk may be given to another one.
-    """
-    CREATE TRIGGER store_chunks_removed AFTER DELETE ON store_chunks BEGIN
-      DELETE FROM store_chunk_vectors WHERE chunk = old.n;
-    END
-    """,
+    _CHUNKS_REMOVED,
     _ALL_VECTORS,
 )
 
@@ -497,11 +499,7 @@ _CHUNKS_BY_END = (
     "ALTER TABLE store_chunks_anew RENAME TO store_chunks",
     "CREATE INDEX store_chunks_by_document ON store_chunks (document, position) WHERE document IS NOT NULL",
     "CREATE INDEX store_chunks_by_id ON store_chunks (substr(id, -6))",
-    """
-    CREATE TRIGGER store_chunks_removed AFTER DELETE ON store_chunks BEGIN
-      DELETE FROM store_chunk_vectors WHERE chunk = old.n;
-    END
-    """,
+    _CHUNKS_REMOVED,
     _ALL_VECTORS,
 )
 

@@ -139,13 +139,6 @@ def replace(
     chunk_nodes.add(connection, ((chunk, node) for number, chunk in added for node in ends[number]))
 
 
-def existing_keys(
-    connection: sqlite3.Connection, workspace: str, namespace: str, wanted: Iterable[str]
-) -> set[str]:
-    """Return those of the keys that have a row."""
-    return set(newest_chunks_of(connection, workspace, namespace, wanted, 1))
-
-
 def delete_keys(
     connection: sqlite3.Connection, workspace: str, namespace: str, wanted: Iterable[str]
 ) -> None:

@@ -128,18 +128,14 @@ def insert_of_chunks(
 def delete(connection: sqlite3.Connection, workspace: str, namespace: str, ids: Iterable[str]) -> None:
     """Remove the vectors of these ids, of all models; unknown ids are ignored."""
     if namespace == names.CHUNKS:
-        delete_of_chunks(connection, keys.chunk_numbers(connection, workspace, ids).values())
+        numbers = [(number,) for number in keys.chunk_numbers(connection, workspace, ids).values()]
+        connection.executemany(f"DELETE FROM {OF_CHUNKS} WHERE chunk = ?", numbers)
         return
     # One by one: with a long list, SQLite reads the vectors of the whole namespace instead.
     connection.executemany(
         f"DELETE FROM {OF_NAMES} WHERE workspace = ? AND namespace = ? AND id = ?",
         [(workspace, namespace, key) for key in ids],
     )
-
-
-def delete_of_chunks(connection: sqlite3.Connection, numbers: Iterable[int]) -> None:
-    """Remove the vectors of chunks by the numbers of these."""
-    connection.executemany(f"DELETE FROM {OF_CHUNKS} WHERE chunk = ?", [(number,) for number in numbers])
 
 
 def drop(connection: sqlite3.Connection, workspace: str, namespace: str) -> None:

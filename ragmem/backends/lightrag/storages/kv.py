@@ -51,8 +51,10 @@ class RagmemKVStorage(BaseKVStorage):  # type: ignore[misc]
         """Return the keys that are not stored."""
         with self._database.read() as connection:
             if self._tracks_sources:
-                return set(keys) - sources.existing_keys(connection, self.workspace, self.namespace, keys)
-            return set(keys) - views.read(connection, self.workspace, self.namespace, keys).keys()
+                stored = set(sources.newest_chunks_of(connection, self.workspace, self.namespace, keys, 1))
+            else:
+                stored = set(views.read(connection, self.workspace, self.namespace, keys))
+            return set(keys) - stored
 
     async def upsert(self, data: dict[str, dict[str, Any]]) -> None:
         """Write the rows; LightRAG expects the time stamps to be set in its own dicts."""

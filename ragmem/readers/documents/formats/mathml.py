@@ -95,10 +95,6 @@ def _root(node: Any, depth: int) -> str:
     return latex.root(_row(list(node), depth))
 
 
-def _root_of_degree(node: Any, depth: int) -> str:
-    return latex.root(*_parts(node, depth, 2))
-
-
 def _subscript(node: Any, depth: int) -> str:
     base, sub = _parts(node, depth, 2)
     return latex.add_script(base, sub, "")
@@ -107,10 +103,6 @@ def _subscript(node: Any, depth: int) -> str:
 def _superscript(node: Any, depth: int) -> str:
     base, sup = _parts(node, depth, 2)
     return latex.add_script(base, "", sup)
-
-
-def _both_scripts(node: Any, depth: int) -> str:
-    return latex.add_script(*_parts(node, depth, 3))
 
 
 def _is_large(node: Any) -> bool:
@@ -176,10 +168,10 @@ _READERS: dict[str, Callable[[Any, int], str]] = {
     "ms": _words,
     "mfrac": _fraction,
     "msqrt": _root,
-    "mroot": _root_of_degree,
+    "mroot": lambda node, depth: latex.root(*_parts(node, depth, 2)),
     "msub": _subscript,
     "msup": _superscript,
-    "msubsup": _both_scripts,
+    "msubsup": lambda node, depth: latex.add_script(*_parts(node, depth, 3)),
     "munder": _under,
     "mover": _over,
     "munderover": _under_and_over,

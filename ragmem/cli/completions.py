@@ -32,7 +32,6 @@ Exit codes:
   3  a file cannot be written
 """
 
-
 ShellName = Literal["bash", "zsh", "fish"]
 ShellArgument = Annotated[
     ShellName | None, typer.Argument(metavar="[SHELL]", help="The shell; by default the one that you use.")

@@ -35,7 +35,6 @@ Exit codes:
   5  another program keeps changing the settings
 """
 
-
 HandlerName = Literal["command", "mcp", "http"]
 """What the hooks within a session are."""
 

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from ragmem.assistants.assistant import Assistant
     from ragmem.services.wiring.connect import ConnectContext, FileChange, Outcome
 
-
 Name = StrEnum("Name", {name.replace("-", "_"): name for name in NAMES})  # type: ignore[misc]
 
 AssistantsArgument = Annotated[list[Name] | None, typer.Argument(metavar="[ASSISTANT]", help="By name.")]

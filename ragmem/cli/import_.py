@@ -12,7 +12,7 @@ from ragmem.cli.options import DryRunOption, JsonOption, QuietOption
 from ragmem.errors import EXIT_FAILED, EXIT_OK, UsageError
 
 if TYPE_CHECKING:
-    from ragmem.readers.foreign.tools import Tool
+    from ragmem.readers.foreign import Tool
     from ragmem.services.transfer.foreign_importer import ForeignImport
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
@@ -34,7 +34,6 @@ Exit codes:
 """
 
 STDIN = Path("-")
-
 
 ToolName = Literal[
     "claude-mem",
@@ -75,7 +74,7 @@ def import_(
     Importing twice changes nothing.
     """
     if tool is not None or file != STDIN:
-        from ragmem.readers.foreign.tools import find_tool, recognise
+        from ragmem.readers.foreign import find_tool, recognise
 
         if tool is not None and file == STDIN:
             raise UsageError(f"the store of {tool} cannot be read from standard input", hint="give its path")

@@ -76,7 +76,6 @@ MARKED = "1;35"
 MAX_INPUT = 4 * 1024 * 1024
 """Maximum bytes of standard input; a question has far fewer."""
 
-
 ModeName = Literal["local", "global", "hybrid", "naive", "mix"]
 """LightRAG's own modes of retrieval."""
 

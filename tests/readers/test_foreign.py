@@ -11,10 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragmem.errors import SourceError
-from ragmem.readers.foreign import json_items
+from ragmem.readers.foreign import TOOLS, find_tool, json_items
 from ragmem.readers.foreign.entries import name_of, text_of, time_of
 from ragmem.readers.foreign.json_items import items_of
-from ragmem.readers.foreign.tools import TOOLS, find_tool
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(st.characters(exclude_categories=["Cs"])),

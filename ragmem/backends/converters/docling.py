@@ -13,8 +13,7 @@ from typing import Any
 import orjson
 
 from ragmem.backends.converters.bundle import Bundle, flag, number, texts
-from ragmem.backends.converters.pages import Pages
-from ragmem.backends.converters.server import Server, quote_segment
+from ragmem.backends.converters.server import Pages, Server, quote_segment
 from ragmem.errors import BackendError
 from ragmem.readers.documents.model import ConvertedDocument, Limits
 from ragmem.readers.documents.tables import write_table

@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from ragmem.backends.converters.bundle import Bundle, flag, number, texts
-from ragmem.backends.converters.pages import Pages
-from ragmem.backends.converters.server import Server, quote_segment
+from ragmem.backends.converters.server import Pages, Server, quote_segment
 from ragmem.errors import BackendError
-from ragmem.readers.documents.html_tables import convert_tables
 from ragmem.readers.documents.model import ConvertedDocument, Limits
+from ragmem.readers.documents.tables import convert_tables
 
 SUFFIXES = frozenset(".pdf .png .jpg .jpeg .webp .gif .bmp .tif .tiff .docx .pptx .xlsx".split())
 _POLL_S = 2.0

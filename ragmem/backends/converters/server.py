@@ -1,8 +1,8 @@
-"""The HTTP client of a server that reads documents, with limits of time and size."""
+"""The HTTP client of a server that reads documents, with limits, and the pages that it returns."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
@@ -11,6 +11,7 @@ import orjson
 
 from ragmem.config import offline
 from ragmem.errors import BackendError, ConfigError
+from ragmem.readers.documents.model import ConvertedDocument, Limits, Part, Picture
 
 if TYPE_CHECKING:
     import httpx
@@ -21,6 +22,9 @@ ANSWER_BYTES_MAX = 512 * 1024 * 1024
 _CONNECT_S = 10.0
 _SAID = 200
 Fields = Mapping[str, str | Sequence[str]]
+
+_SMALL_BYTES = 200  # a smaller picture is a line or a dot
+_PNG, _JPEG = b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff"
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,3 +177,55 @@ def _error_message(body: bytes) -> str:
     """Return the error message of a server as a short part of one line."""
     text = " ".join(body[: 4 * _SAID].decode("utf-8", "replace").split())[:_SAID]
     return f": {text}" if text and not text.startswith("<") else ""
+
+
+@dataclass(slots=True)
+class Pages:
+    """Pieces of text and pictures by page; 0 is for formats without pages."""
+
+    limits: Limits
+    title: str = ""
+    texts: dict[int, list[str]] = field(default_factory=dict)
+    pictures: dict[int, list[Picture]] = field(default_factory=dict)
+    count: int = 0
+
+    def add(self, page: int, text: str) -> None:
+        """Add a piece of Markdown, without control characters; an empty one is left out."""
+        kept = "".join(sign for sign in text if sign in "\n\t" or (sign >= " " and sign != "\x7f")).strip()
+        if kept:
+            self.texts.setdefault(page, []).append(kept)
+
+    def add_picture(self, page: int, data: bytes, *, told: str) -> None:
+        """Add the description of an image, and the image itself if a model could read its format."""
+        self.add(page, told)
+        media_type = "image/png" if data.startswith(_PNG) else "image/jpeg" if data.startswith(_JPEG) else ""
+        if media_type and len(data) > _SMALL_BYTES:
+            self.count += 1
+            mark = f"[[picture {self.count}]]"
+            self.add(page, mark)
+            self.pictures.setdefault(page, []).append(Picture(mark, data, media_type))
+
+    def build(self, engine: str) -> ConvertedDocument:
+        """Return the document; pages and characters beyond the limits are left out with a warning."""
+        numbers = sorted(self.texts)
+        warnings = []
+        if len(numbers) > self.limits.pages:
+            warnings.append(f"only the first {self.limits.pages:,} of {len(numbers):,} pages are read")
+        parts: list[Part] = []
+        left = self.limits.characters
+        for page in numbers[: self.limits.pages]:
+            text = "\n\n".join(self.texts[page])
+            if len(text) > left:
+                warnings.append(f"text beyond {self.limits.characters:,} characters is left out")
+                break
+            left -= len(text)
+            place = (f"page={page}", f"page {page}") if page else ("", "")
+            parts.append(Part(text, *place, pictures=tuple(self.pictures.get(page, ()))))
+        unread = tuple(f"page={page}" for page in numbers[len(parts) :] if page)
+        return ConvertedDocument(
+            tuple(parts),
+            title=self.title,
+            metadata={"engine": engine},
+            warnings=tuple(warnings),
+            unread=unread,
+        )

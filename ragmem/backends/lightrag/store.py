@@ -33,10 +33,8 @@ if TYPE_CHECKING:
 
     from ragmem.backends.lightrag.engine import Engine
 
-
 P = ParamSpec("P")
 Value = TypeVar("Value")
-
 
 _CHUNKS = (
     f"SELECT c.id, c.n, c.nodes FROM {LISTED} AS wanted"

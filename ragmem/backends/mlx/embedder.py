@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-
 Forward = Callable[[Any, Any], Any]
 """Vectors (n, width) of token ids (n, longest), padded on the right, and their lengths (n)."""
 

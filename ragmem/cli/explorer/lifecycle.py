@@ -30,10 +30,8 @@ from ragmem.services.reporting.lifecycle_report import LifecycleReport
 if TYPE_CHECKING:
     from ragmem.cli.explorer.shell import Shell
 
-
 LINES = 12
 """Lines of each list."""
-
 
 COMPARED = 200
 """Largest number of clusters whose texts are compared for the details."""

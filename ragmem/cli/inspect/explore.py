@@ -12,7 +12,6 @@ from ragmem.errors import EXIT_OK, BackendError, UsageError
 
 INSTALL = 'pip install "ragmem[explore]"'
 
-
 ThemeName = Literal["auto", "dark", "light"]
 """The colours; auto reads the terminal's variable COLORFGBG, and is dark without it."""
 

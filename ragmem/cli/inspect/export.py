@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from ragmem.api.memory import Ragmem
     from ragmem.services.graph.export import ExportReport
 
-
 ExportForm = Literal["graphml", "json", "mermaid"]
 """The formats of a graph for other programs."""
 

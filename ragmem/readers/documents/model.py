@@ -1,4 +1,4 @@
-"""The result of a format's reader: parts of Markdown with their locators, or a refusal."""
+"""The result of a format's reader: parts of Markdown with their locators, or a refusal; what OCR reads."""
 
 from collections.abc import Mapping
 from dataclasses import field
@@ -94,3 +94,27 @@ class ConvertedDocument:
     warnings: tuple[str, ...] = ()
     unread: tuple[str, ...] = ()
     unseen: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TextLine:
+    """A recognised line and its box in pixels of the upright picture, deskewed."""
+
+    text: str
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+
+@dataclass(frozen=True, slots=True)
+class Recognition:
+    """The lines of a picture in any order, in pixels of its upright `size`, or its `text` in reading order.
+
+    It `is_cut` if it ended for lack of time.
+    """
+
+    lines: tuple[TextLine, ...] = ()
+    size: tuple[float, float] = (1.0, 1.0)
+    text: str = ""
+    is_cut: bool = False

@@ -9,8 +9,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from ragmem.patterns import lazy
-from ragmem.readers.documents.model import Limits
-from ragmem.readers.documents.recognition import Recognition
+from ragmem.readers.documents.model import Limits, Recognition
 
 EXTRA = 'pip install "ragmem[ocr]"'
 TESSERACT = "tesseract"

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ragmem.readers.documents.recognition import Recognition, TextLine
+from ragmem.readers.documents.model import Recognition, TextLine
 
 _LARGEST_SIDE = 2_400  # pixels of a picture; a larger one is scaled down
 _SEARCHED_SIDE = 1_088  # pixels of the picture in which lines are searched, which takes the most memory

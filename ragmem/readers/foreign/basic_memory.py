@@ -13,8 +13,8 @@ from ragmem.errors import SourceError
 from ragmem.readers.dates import first_time
 from ragmem.readers.fields import KINDS, TAG_KEYS, as_fields, as_tags, time_values
 from ragmem.readers.files import ReadError, read_text, show
+from ragmem.readers.foreign import Tool
 from ragmem.readers.foreign.entries import Entry, Fact, LeftOut, name_of, text_of
-from ragmem.readers.foreign.tools import Tool
 from ragmem.readers.frontmatter_block import split
 
 DEFAULT = "basic-memory"

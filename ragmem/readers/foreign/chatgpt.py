@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ragmem.domain.secrets.redaction import Redactor
+from ragmem.readers.foreign import Tool
 from ragmem.readers.foreign.archives import begins_with, conversations_of
 from ragmem.readers.foreign.conversation import Message, exchanges_of
 from ragmem.readers.foreign.entries import (
@@ -18,7 +19,6 @@ from ragmem.readers.foreign.entries import (
     text_of,
     time_of,
 )
-from ragmem.readers.foreign.tools import Tool
 
 MAX_MESSAGES = 100_000
 """Messages on the way from the last one to the first; a tree that is a circle has no first one."""

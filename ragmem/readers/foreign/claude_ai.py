@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from ragmem.domain.secrets.redaction import Redactor
+from ragmem.readers.foreign import Tool
 from ragmem.readers.foreign.archives import begins_with, conversations_of
 from ragmem.readers.foreign.conversation import Message, exchanges_of
 from ragmem.readers.foreign.entries import (
@@ -17,7 +18,6 @@ from ragmem.readers.foreign.entries import (
     text_of,
     time_of,
 )
-from ragmem.readers.foreign.tools import Tool
 
 
 def entries(path: Path, redactor: Redactor, left_out: LeftOut) -> Iterator[Entry]:

@@ -7,6 +7,7 @@ from typing import Any
 from ragmem.domain.model import Category, Kind, digest
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.readers.fields import as_tags
+from ragmem.readers.foreign import Tool
 from ragmem.readers.foreign.databases import ForeignDatabase, has_tables, open_database
 from ragmem.readers.foreign.entries import (
     Entry,
@@ -19,7 +20,6 @@ from ragmem.readers.foreign.entries import (
     time_of,
     without_empty,
 )
-from ragmem.readers.foreign.tools import Tool
 
 FILE = "claude-mem.db"
 

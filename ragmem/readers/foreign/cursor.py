@@ -7,6 +7,7 @@ from urllib.parse import unquote, urlsplit
 
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.errors import SourceError
+from ragmem.readers.foreign import Tool
 from ragmem.readers.foreign.conversation import Message, exchanges_of
 from ragmem.readers.foreign.databases import ForeignDatabase, has_tables, open_database
 from ragmem.readers.foreign.entries import (
@@ -19,7 +20,6 @@ from ragmem.readers.foreign.entries import (
     text_of,
     time_of,
 )
-from ragmem.readers.foreign.tools import Tool
 from ragmem.readers.transcripts.cleanup import user_text
 from ragmem.readers.transcripts.tools import call_of
 

@@ -7,10 +7,10 @@ from typing import Any
 from ragmem.domain.model import Category, Kind
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.readers.fields import as_fields, as_tags
+from ragmem.readers.foreign import Tool
 from ragmem.readers.foreign.databases import has_tables, is_database, open_database
 from ragmem.readers.foreign.entries import Entry, Fact, LeftOut, mapping_of, name_of, text_of, time_of
 from ragmem.readers.foreign.json_items import is_first_item, open_items
-from ragmem.readers.foreign.tools import Tool
 
 FILE = "sqlite_vec.db"
 KEYS = ("memories",)

@@ -6,6 +6,7 @@ from typing import Any
 
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.readers.fields import as_fields, as_tags
+from ragmem.readers.foreign import Tool
 from ragmem.readers.foreign.databases import has_tables, is_database, open_database
 from ragmem.readers.foreign.entries import (
     Entry,
@@ -18,7 +19,6 @@ from ragmem.readers.foreign.entries import (
     without_empty,
 )
 from ragmem.readers.foreign.json_items import is_first_item, open_items
-from ragmem.readers.foreign.tools import Tool
 
 FILE = "history.db"
 KEYS = ("results", "memories")

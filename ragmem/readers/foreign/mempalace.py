@@ -7,9 +7,9 @@ from typing import Any
 
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.readers.fields import as_fields
+from ragmem.readers.foreign import Tool
 from ragmem.readers.foreign.databases import ForeignDatabase, has_tables, open_database
 from ragmem.readers.foreign.entries import Entry, Fact, LeftOut, name_of, text_of, time_of
-from ragmem.readers.foreign.tools import Tool
 
 FILE = "chroma.sqlite3"
 PALACE = "palace"

@@ -10,9 +10,9 @@ from ragmem.domain.secrets.redaction import Redactor
 from ragmem.domain.sessions.transcript import Exchange
 from ragmem.errors import SourceError, os_errors_as
 from ragmem.readers.files import show
+from ragmem.readers.foreign import Tool
 from ragmem.readers.foreign.databases import damage_error, has_tables, open_database, unchanging_copy
 from ragmem.readers.foreign.entries import Entry, LeftOut, Talk, mapping_of, name_of, time_of
-from ragmem.readers.foreign.tools import Tool
 from ragmem.readers.transcripts.exchange_builder import ExchangeBuilder
 from ragmem.readers.transcripts.opencode import OpenCode, read_sessions
 

@@ -14,8 +14,8 @@ from ragmem.ports import Store
 from ragmem.readers.failures import check, isolate_failures
 from ragmem.readers.fields import clean
 from ragmem.readers.files import show
+from ragmem.readers.foreign import Tool
 from ragmem.readers.foreign.entries import MAX_FACT, Entry, Fact, Talk
-from ragmem.readers.foreign.tools import Tool
 from ragmem.readers.scope import ProjectFinder, new_id
 from ragmem.readers.transcripts.drafts import drafts_of
 from ragmem.services.ingestion.classify import ClassifiedMemory, classify_draft

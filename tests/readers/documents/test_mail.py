@@ -8,8 +8,7 @@ import pytest
 from PIL import Image
 
 from ragmem.readers.documents.formats import mail, module_of
-from ragmem.readers.documents.model import Limits, RefusedError
-from ragmem.readers.documents.recognition import Recognition
+from ragmem.readers.documents.model import Limits, Recognition, RefusedError
 from ragmem.readers.documents.suffixes import is_mail
 from ragmem.services.ingestion.drafts import source_of_file
 

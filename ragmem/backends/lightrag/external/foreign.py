@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from ragmem.backends.lightrag.engine import Instance
     from ragmem.backends.lightrag.external.postgres_vectors import VectorSearch
 
-
 _Fields = dict[str, Any]
 
 

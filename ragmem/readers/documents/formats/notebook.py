@@ -10,8 +10,8 @@ from typing import Any
 
 from ragmem.readers.documents.formats import marks
 from ragmem.readers.documents.formats.pictures import Pictures
-from ragmem.readers.documents.html_tables import convert_tables
 from ragmem.readers.documents.model import ConvertedDocument, Limits, Part, Picture, RefusedError
+from ragmem.readers.documents.tables import convert_tables
 
 _OUTPUT_MAX = 4_000  # characters; longer output is a log
 _OLDEST = 3

@@ -26,7 +26,6 @@ _PROPERTIES = {
     "date": "modified",
 }
 
-
 _LENGTH = re.compile(r"(-?\d+(?:\.\d+)?)(cm|mm|in|pt|pc|px)?")
 _CENTIMETRES = {"cm": 1.0, "mm": 0.1, "in": 2.54, "pt": 2.54 / 72, "pc": 2.54 / 6, "px": 2.54 / 96}
 _WIDTH, _HEIGHT = 28.0, 21.0

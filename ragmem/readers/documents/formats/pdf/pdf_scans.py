@@ -10,9 +10,8 @@ from typing import Any
 from ragmem.readers.documents.formats.pdf.pdf_lines import Line
 from ragmem.readers.documents.formats.pdf.pdf_order import reading_order
 from ragmem.readers.documents.formats.pdf.pdf_words import Box
-from ragmem.readers.documents.model import Limits
+from ragmem.readers.documents.model import Limits, Recognition
 from ragmem.readers.documents.ocr import RAPIDOCR, TESSERACT, Ocr, tidy_text
-from ragmem.readers.documents.recognition import Recognition
 
 _SCALES = {RAPIDOCR: 150 / 72, TESSERACT: 200 / 72}  # pixels a point
 _MOST_SIDE = 4_000.0  # pixels of a rendered page

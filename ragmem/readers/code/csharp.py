@@ -4,10 +4,9 @@ import re
 from collections.abc import Iterator
 
 from ragmem.domain.code.code import SymbolKind
-from ragmem.readers.code.syntax import Import, Syntax, path_namespace, read_query
+from ragmem.readers.code.syntax import Import, Syntax, marked_test, path_namespace, read_query
 
 _USING = re.compile(r"(?:global\s+)?using\s+(static\s+)?(?:(\w+)\s*=\s*)?([\w.]+)")
-_TEST = re.compile(r"\[(?:\w+\.)*(?:Fact|Theory|Test|TestCase|TestMethod|DataTestMethod|Property)\b")
 _TEST_FILE = re.compile(r"Tests?\.cs$|(?:^|/)tests?/|\.(?:Unit|Integration)?Tests?/")
 
 
@@ -21,16 +20,14 @@ def _imports(text: str) -> Iterator[Import]:
             yield Import(found[3], "*", "*")
 
 
-def _is_test(_name: str, kind: SymbolKind, around: str) -> bool:
-    return kind is SymbolKind.METHOD and bool(_TEST.search(around))
-
-
 CSHARP = Syntax(
     "tree_sitter_c_sharp",
     read_query("csharp"),
     namespace=path_namespace,
     is_test_file=_TEST_FILE.search,
-    is_test=_is_test,
+    is_test=marked_test(
+        r"\[(?:\w+\.)*(?:Fact|Theory|Test|TestCase|TestMethod|DataTestMethod|Property)\b", SymbolKind.METHOD
+    ),
     imports=_imports,
     supers=frozenset({"base"}),
 )

@@ -4,10 +4,9 @@ import re
 from collections.abc import Iterator
 
 from ragmem.domain.code.code import SymbolKind
-from ragmem.readers.code.syntax import Import, Syntax, path_namespace, read_query
+from ragmem.readers.code.syntax import Import, Syntax, marked_test, path_namespace, read_query
 
 _IMPORT = re.compile(r"import\s+(static\s+)?([\w.]+?)(?:\.(\*))?\s*;")
-_TEST = re.compile(r"@(?:Test|ParameterizedTest|RepeatedTest|TestFactory|Property)\b")
 _TEST_FILE = re.compile(r"(?:^|/)src/\w*[tT]est\w*/|(?:Tests?|IT|TestCase)\.java$")
 
 
@@ -20,16 +19,13 @@ def _imports(text: str) -> Iterator[Import]:
             yield Import(module, member, member)
 
 
-def is_test(_name: str, kind: SymbolKind, around: str) -> bool:
-    """Return whether JUnit runs a method, in Java and Kotlin."""
-    return kind is SymbolKind.METHOD and bool(_TEST.search(around))
-
-
 JAVA = Syntax(
     "tree_sitter_java",
     read_query("java"),
     namespace=path_namespace,
     is_test_file=_TEST_FILE.search,
-    is_test=is_test,
+    is_test=marked_test(
+        r"@(?:Test|ParameterizedTest|RepeatedTest|TestFactory|Property)\b", SymbolKind.METHOD
+    ),
     imports=_imports,
 )

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from ragmem.readers.code.java import is_test
+from ragmem.readers.code.java import JAVA
 from ragmem.readers.code.syntax import Import, Syntax, path_namespace, read_query
 
 _IMPORT = re.compile(r"import\s+([\w.`]+?)(?:\.Companion)?\.(\w+|`[^`]+`|\*)(?:\s+as\s+(\w+))?\s*;?\s*$")
@@ -41,7 +41,7 @@ KOTLIN = Syntax(
     read_query("kotlin"),
     namespace=path_namespace,
     is_test_file=_TEST_FILE.search,
-    is_test=is_test,
+    is_test=JAVA.is_test,
     imports=_imports,
     preprocess=_preprocess,
 )

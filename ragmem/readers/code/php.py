@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from ragmem.domain.code.code import SymbolKind
-from ragmem.readers.code.syntax import Import, Syntax, path_namespace, read_query
+from ragmem.readers.code.syntax import Import, Syntax, marked_test, path_namespace, read_query
 
 _USE = re.compile(r"use\s+(?:(?:function|const)\s+)?([^{;]*)(?:\{([^}]*)\})?")
 _ITEM = re.compile(r"\s*(?:(?:function|const)\s+)?\\?([\w\\]+)(?:\s+as\s+(\w+))?", re.IGNORECASE)
@@ -23,10 +23,6 @@ def _imports(text: str) -> Iterator[Import]:
                 yield Import(module or member, member if module else "", item[2] or member)
 
 
-def _is_test(_name: str, kind: SymbolKind, around: str) -> bool:
-    return kind is SymbolKind.METHOD and "#[Test]" in around
-
-
 PHP = Syntax(
     "tree_sitter_php",
     read_query("php"),
@@ -36,7 +32,7 @@ PHP = Syntax(
     separator="\\",
     member_separator="::",
     member_kinds=(SymbolKind.METHOD, SymbolKind.CONSTANT),
-    is_test=_is_test,
+    is_test=marked_test(r"#\[Test\]", SymbolKind.METHOD),
     imports=_imports,
     selves=frozenset({"$this", "self", "static"}),
     supers=frozenset({"parent"}),

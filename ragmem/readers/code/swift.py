@@ -4,13 +4,12 @@ import re
 from collections.abc import Iterator
 
 from ragmem.domain.code.code import SymbolKind
-from ragmem.readers.code.syntax import Import, Namespace, Syntax, read_query
+from ragmem.readers.code.syntax import Import, Namespace, Syntax, marked_test, read_query
 
 _IMPORT = re.compile(
     r"(?:@\w+\s+)*(?:\w+\s+)?import\s+(?:(?:class|struct|enum|protocol|func|var|let|typealias)\s+(\w+)\.)?(\w+)"
 )
 _TARGET = re.compile(r"(?:^|/)(?:Sources|Tests(?=/\w+Tests/))/(\w+)/")
-_TEST = re.compile(r"@Test\b")
 _TEST_FILE = re.compile(r"(?:^|/)\w*Tests?/|Tests?\.swift$")
 
 
@@ -25,16 +24,12 @@ def _namespace(path: str) -> Namespace:
     return Namespace(path, target[1] if target else "")
 
 
-def _is_test(_name: str, kind: SymbolKind, around: str) -> bool:
-    return kind in {SymbolKind.FUNCTION, SymbolKind.METHOD} and bool(_TEST.search(around))
-
-
 SWIFT = Syntax(
     "tree_sitter_swift",
     read_query("swift"),
     namespace=_namespace,
     is_test_file=_TEST_FILE.search,
-    is_test=_is_test,
+    is_test=marked_test(r"@Test\b", SymbolKind.FUNCTION, SymbolKind.METHOD),
     imports=_imports,
     selves=frozenset({"self", "Self"}),
 )

@@ -60,6 +60,12 @@ def path_namespace(path: str) -> Namespace:
     return Namespace(path, "")
 
 
+def marked_test(mark: str, *kinds: SymbolKind) -> Callable[[str, SymbolKind, str], bool]:
+    """Return a function for `is_test`: definitions of these kinds with a mark, a pattern, are tests."""
+    search = re.compile(mark).search
+    return lambda _name, kind, around: kind in kinds and search(around) is not None
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Syntax:
     """One language, which is equal to itself alone, so that it is hashed fast.

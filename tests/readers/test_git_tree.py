@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragmem.readers.git_tree import parse_tree
+from ragmem.readers.checkpoints.git_objects import parse_tree
 
 MODES = st.sampled_from([b"100644", b"100755", b"120000", b"160000", b"40000"])
 NAMES = st.text(st.characters(blacklist_characters="\0", blacklist_categories=["Cs"]), min_size=1)

@@ -1,10 +1,9 @@
-"""Read objects of a repository by their hash, each up to a size, whatever the repository holds."""
+"""Read objects of a repository by their hash, each up to a size, and its trees, whatever it holds."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from ragmem.readers.git import output_of
-from ragmem.readers.git_tree import Entry, parse_tree
 
 TIMEOUT = 60.0
 """Seconds for one answer of git."""
@@ -20,6 +19,12 @@ FILES = frozenset((b"100644", b"100755"))
 
 Skip = Callable[[str], object]
 """Is called with the reason for which an object is left out."""
+
+
+Entry = tuple[bytes, str]
+"""The mode and the hash of an entry of a tree."""
+
+FOLDER = b"40000"
 
 
 def sizes_of(root: Path, names: Collection[str], sort: bytes) -> dict[str, int]:
@@ -80,3 +85,21 @@ def trees_of(root: Path, commits: Iterable[str]) -> dict[str, str]:
     lines = (answer or b"").decode("ascii", "replace").splitlines()
     told = zip(asked, map(str.split, lines), strict=False)
     return {commit: words[0] for commit, words in told if words[1:2] == ["tree"]}
+
+
+def parse_tree(raw: bytes, hash_bytes: int) -> dict[str, Entry]:
+    """Return the entries of a tree by name; raises ValueError for one that is broken.
+
+    Each is a mode in octal digits, a space, a name, NUL and a hash of so many bytes: 20, or 32 with SHA-256.
+    """
+    entries: dict[str, Entry] = {}
+    at = 0
+    while at < len(raw):
+        end = raw.find(b"\0", at)
+        mode, _, name = raw[at:end].partition(b" ")
+        following = end + 1 + hash_bytes
+        if end < 0 or not name or not mode.isdigit() or following > len(raw):
+            raise ValueError("broken tree")
+        entries[name.decode("utf-8", "replace")] = (mode, raw[end + 1 : following].hex())
+        at = following
+    return entries

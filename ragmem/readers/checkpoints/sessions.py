@@ -21,7 +21,9 @@ import orjson
 
 from ragmem.readers.checkpoints.git_objects import (
     FILES,
+    FOLDER,
     TIMEOUT,
+    Entry,
     contents_of,
     entries_of,
     sizes_of,
@@ -30,7 +32,6 @@ from ragmem.readers.checkpoints.git_objects import (
 from ragmem.readers.dates import parse_time
 from ragmem.readers.git import output_of
 from ragmem.readers.git_folder import checkout_at
-from ragmem.readers.git_tree import FOLDER, Entry
 from ragmem.readers.transcripts.records import word
 
 MOST_CHECKPOINTS = 50_000

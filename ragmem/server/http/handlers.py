@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 
 from ragmem.api.memory import Ragmem, now
 from ragmem.domain.injection.sanitization import sanitize_text
@@ -10,7 +11,16 @@ from ragmem.domain.model import USER, Draft, content_hash, digest
 from ragmem.domain.text.keywords import levels
 from ragmem.errors import ConflictError, UsageError
 from ragmem.server.http import answers
-from ragmem.server.http.models import QueryDataResponse, QueryRequest, TextRequest, TextResponse, TextsRequest
+from ragmem.server.http.models import (
+    ContextRequest,
+    ContextResponse,
+    QueryDataResponse,
+    QueryRequest,
+    TextRequest,
+    TextResponse,
+    TextsRequest,
+)
+from ragmem.services.context.context import Context
 from ragmem.services.ingestion.classify import classify_draft
 from ragmem.services.ingestion.options import DraftOptions
 from ragmem.services.ingestion.scope import assign_ids
@@ -18,6 +28,9 @@ from ragmem.services.retrieval.query import Answer, Question
 from ragmem.services.retrieval.routes import RoutedAnswer, choose_route, route_shape
 
 _EMPTY = "nothing is stored yet: run `ragmem seed`, or POST /documents/text"
+
+
+_NOTHING_STORED = "nothing is stored yet"
 
 
 def ask(memory: Ragmem, request: QueryRequest) -> RoutedAnswer:
@@ -154,4 +167,43 @@ def _store(memory: Ragmem, drafts: Sequence[Draft]) -> TextResponse:
         message=said,
         track_id=f"insert_{digest('track', now().isoformat(), *(one.id for one in stored))}",
         memory_ids=[one.id for one in stored],
+    )
+
+
+def session_context(memory: Ragmem, request: ContextRequest) -> ContextResponse:
+    """Answer POST /context; raises NotFoundError for an unknown project."""
+    if not memory.is_stored():
+        return _context_response(Context(), _NOTHING_STORED)
+    memory.require()
+    named = memory.projects.resolve(request.projects or ())
+    # The working folder of the server is unrelated to the client.
+    everywhere = not (named or request.cwd)
+    # A folder in a request is only a name: it is not read, and git never runs in it.
+    projects = named or memory.projects.at(Path(request.cwd), by_name=True)
+    if not request.session:
+        block = memory.session_context(
+            request.prompt, projects=projects, everywhere=everywhere, tokens=request.max_total_tokens
+        )
+        return _context_response(block, "" if block.text else block.why_empty)
+    told = memory.injections.anticipate(
+        request.session,
+        request.prompt,
+        event=request.event,
+        agent=request.agent,
+        assistant=request.assistant,
+        again=request.again,
+        projects=projects,
+        everywhere=everywhere,
+        tokens=request.max_total_tokens,
+    )
+    return _context_response(told.context, told.reason, told.notes)
+
+
+def _context_response(block: Context, reason: str, notes: tuple[str, ...] = ()) -> ContextResponse:
+    return ContextResponse(
+        context=block.text,
+        tokens=block.tokens if block.text else 0,
+        memory_ids=[memory.id for memory in block.memories],
+        reason=reason,
+        notes=list(notes),
     )

@@ -12,8 +12,7 @@ from ragmem.domain.model import Category, Kind
 from ragmem.domain.records.record_types import RecordType
 from ragmem.errors import UsageError
 from ragmem.ports import Mode
-from ragmem.server.http import context as session_context
-from ragmem.server.http.handlers import is_stored
+from ragmem.server.http.handlers import is_stored, session_context
 from ragmem.server.http.models import ContextRequest, ContextResponse, Text
 from ragmem.server.http.workers import Workers
 from ragmem.server.v1.fields import NOT_BOOLEAN, ROUTER, Label, Request, Shape, When
@@ -153,7 +152,7 @@ def routes(memory: Ragmem, workers: Workers) -> APIRouter:
     @router.post("/context", operation_id="get_context", summary="Get context for a session")
     async def tell(request: ContextRequest) -> ContextResponse:
         """Return what a session may need before it asks; as `POST /context`, under our own prefix."""
-        return await workers.ask(lambda: session_context.context(memory, request))
+        return await workers.ask(lambda: session_context(memory, request))
 
     return router
 

@@ -21,7 +21,7 @@ from ragmem.domain.text.blocks import units
 from ragmem.domain.text.words import words_of
 from ragmem.services.context.recent_work import PLANS, PROCEDURES
 from ragmem.storage.home.catalog import Catalog
-from ragmem.storage.lifecycle.promotions import promoted_ids
+from ragmem.storage.lifecycle.lifecycle_state import promoted_ids
 
 ALREADY = 0.75
 """Minimum share of common words from which a line is a duplicate."""

@@ -34,7 +34,7 @@ from ragmem.services.context.context import MORE, Context, SizeLimit, frame
 from ragmem.services.context.recent_work import PROCEDURES
 from ragmem.services.retrieval.branches import WITHIN_S, unmerged_branch, unmerged_line
 from ragmem.storage.home.catalog import Catalog
-from ragmem.storage.lifecycle.promotions import promoted_ids
+from ragmem.storage.lifecycle.lifecycle_state import promoted_ids
 from ragmem.storage.lifecycle.recent import MemoryFilter, latest_metadata
 from ragmem.storage.memories.record_queries import list_records
 

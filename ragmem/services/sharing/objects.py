@@ -11,7 +11,7 @@ from typing import IO
 
 from ragmem.domain.sharing.record import MAX_PACK, MAX_RECORD, InvalidRecordError, is_record_id, read_pack
 from ragmem.frozen import dataclass
-from ragmem.readers.git_tree import FOLDER, parse_tree
+from ragmem.readers.checkpoints.git_objects import FOLDER, parse_tree
 from ragmem.services.sharing.git_commands import GitError, start, stop
 
 RECORDS, PACKS, ATTESTATIONS = "records", "packs", "attestations"

@@ -4,10 +4,11 @@ A memory without a row is unchanged since it was stored. Rows are keyed by id, b
 time in the archive.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
+from ragmem.domain.model import UNASSIGNED
 from ragmem.domain.model.lifecycle import Approval, Decision, Entry, LifecyclePolicy, LifecycleState
 from ragmem.domain.model.supersession import MARKS
 from ragmem.domain.sessions.transcript import SOURCE
@@ -306,4 +307,27 @@ def _entry(row: Sequence[Any], policy: LifecyclePolicy) -> Entry:
         superseded_by="" if rule in MARKS else newer or "",
         perhaps_outdated=newer if rule in MARKS else "",
         approval=approved,
+    )
+
+
+def promoted_ids(
+    database: Database, *, projects: Sequence[str] | None, sources: Collection[str], sessions: int
+) -> list[str]:
+    """Return the ids of valid memories of these projects (None: all) that were promoted or are protected.
+
+    A memory is promoted if it is of one of these `sources`, pinned, rated good, or recalled in this many
+    `sessions`, and not while it waits for an approval. No text is read.
+    """
+    kept = sorted(sources)
+    place = "m.project <> ?" if projects is None else f"m.project IN ({marks(projects)})"
+    return database.select_column(
+        f"SELECT m.id FROM memories m LEFT JOIN lives l ON l.id = m.id"
+        f" WHERE {place}"
+        f" AND (m.protected = 1 OR m.source IN ({marks(kept)}) OR l.pinned = 1 OR l.feedback > 0"
+        " OR (SELECT count(*) FROM recalled_in r WHERE r.id = m.id) >= ?)"
+        f" AND coalesce(l.approval, '') NOT IN ('{Approval.PROPOSED}', '{Approval.REJECTED}')"
+        " AND NOT EXISTS (SELECT 1 FROM supersessions s"
+        f" WHERE s.older = m.id AND s.rule NOT IN {MARKS})"
+        " ORDER BY m.id",
+        [*((UNASSIGNED,) if projects is None else projects), *kept, sessions],
     )

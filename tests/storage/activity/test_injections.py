@@ -10,7 +10,7 @@ from ragmem.domain.secrets.redaction import DEFAULT
 from ragmem.services.ingestion.classify import classify_draft
 from ragmem.storage.activity.injections import Injection, Retention
 from ragmem.storage.home.catalog import Catalog
-from ragmem.storage.lifecycle.promotions import promoted_ids
+from ragmem.storage.lifecycle.lifecycle_state import promoted_ids
 from ragmem.storage.lifecycle.recent import MemoryFilter, latest
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)

@@ -5,8 +5,7 @@ from datetime import UTC, datetime
 
 from ragmem.domain.model.lifecycle import Approval, LifecyclePolicy
 from ragmem.storage.lifecycle.approvals import SkillDraft
-from ragmem.storage.lifecycle.lifecycle_state import LifeRow
-from ragmem.storage.lifecycle.promotions import promoted_ids
+from ragmem.storage.lifecycle.lifecycle_state import LifeRow, promoted_ids
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 POLICY = LifecyclePolicy()

@@ -10,7 +10,6 @@ from ragmem.config.settings import SourceSpec
 from ragmem.domain.model import NO_PROJECTS, UNASSIGNED, USER, Draft, Scope, digest, memory_id
 from ragmem.domain.records.named_projects import (
     SESSION_KEYS,
-    Statement,
     find_addresses,
     find_in_fields,
     find_in_head,
@@ -116,7 +115,8 @@ class NamedProjects:
             found = {project for one in said if (project := self._resolve(one.value))}
             if found:
                 return found.pop() if len(found) == 1 else UNASSIGNED
-            if any(self._binds(one) for one in said):
+            # The home is not the folder of a project.
+            if any(one.binds and self._absolute(one.value) != str(self._home) for one in said):
                 return UNASSIGNED
         if project := self._find_by_session(fields):
             return project
@@ -126,10 +126,6 @@ class NamedProjects:
             clear = most == counts.total() or (most >= FEWEST and most >= MAJORITY * counts.total())
             return project if clear else UNASSIGNED
         return self._find_by_folder_name(path, spec) or UNASSIGNED
-
-    def _binds(self, one: Statement) -> bool:
-        """Return whether a statement assigns the text to a project; the home is not the folder of one."""
-        return one.binds and self._absolute(one.value) != str(self._home)
 
     def _resolve(self, value: str) -> str:
         """Return the project of a name, a folder or an address; empty for an unknown one."""

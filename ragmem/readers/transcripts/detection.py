@@ -53,7 +53,7 @@ def assistant_of(path: Path, head: bytes) -> str | None:
     if exported := next((name for name in OTHERS if find_format(name).is_document(path, head)), ""):
         return exported
     records = _records(head)
-    found = next(filter(None, map(_format_of_record, records)), "")
+    found = next((name for one in records for name, form in _formats().items() if form.is_record(one)), "")
     if found:
         return None if any(map(_formats()[found].is_foreign, records)) else _assistant_by_place(path, found)
     if not records and head.lstrip()[:1] == b"{":
@@ -74,11 +74,6 @@ def _records(head: bytes) -> list[dict[str, Any]]:
         if isinstance(record, dict):
             found.append(record)
     return found
-
-
-def _format_of_record(record: dict[str, Any]) -> str:
-    """Return the format of a record, if it is certain; else empty."""
-    return next((name for name, one in _formats().items() if one.is_record(record)), "")
 
 
 def _assistant_by_place(path: Path, name: str = "") -> str | None:

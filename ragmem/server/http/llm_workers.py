@@ -99,8 +99,9 @@ class LlmWorkers:
         except RuntimeError:
             self._leave()
             raise
+        ended = BackendError("the server is shutting down", hint="try again when it is back")
         try:
-            with self._ending.listener(lambda: results.put_nowait(_shutdown_error())):
+            with self._ending.listener(lambda: results.put_nowait(ended)):
                 while (part := await results.get()) is not _END:
                     if isinstance(part, BaseException):
                         raise part
@@ -123,10 +124,6 @@ class LlmWorkers:
     def _leave(self) -> None:
         self._active -= 1
         self._free.release()
-
-
-def _shutdown_error() -> BackendError:
-    return BackendError("the server is shutting down", hint="try again when it is back")
 
 
 def _make(

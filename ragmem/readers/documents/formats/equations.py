@@ -137,12 +137,9 @@ def _group(node: Any, depth: int) -> str:
     return latex.add_accent(_setting(node, "chr", "⏟")[:1], _child(node, "e", depth), below=below)
 
 
-def _limit_below(node: Any, depth: int) -> str:
-    return latex.stack(_child(node, "e", depth), _child(node, "lim", depth), below=True)
-
-
-def _limit_above(node: Any, depth: int) -> str:
-    return latex.stack(_child(node, "e", depth), _child(node, "lim", depth), below=False)
+def _limit(node: Any, depth: int) -> str:
+    below = local(node) == "limLow"
+    return latex.stack(_child(node, "e", depth), _child(node, "lim", depth), below=below)
 
 
 def _function(node: Any, depth: int) -> str:
@@ -189,8 +186,8 @@ _READERS: dict[str, Callable[[Any, int], str]] = {
     "acc": _accent,
     "bar": _bar,
     "groupChr": _group,
-    "limLow": _limit_below,
-    "limUpp": _limit_above,
+    "limLow": _limit,
+    "limUpp": _limit,
     "func": _function,
     "borderBox": _box,
     "phant": _phantom,

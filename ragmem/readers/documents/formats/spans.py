@@ -55,7 +55,8 @@ def _table(laid: Sequence[Sequence[Cell]], headings: int, caption: str) -> str:
     texts = [_texts(row) for row in laid]
     headings = min(headings, len(texts))
     if headings > 1:
-        texts = [[_unite(column) for column in zip(*texts[:headings], strict=True)], *texts[headings:]]
+        united = [" ".join(dict.fromkeys(filter(None, one))) for one in zip(*texts[:headings], strict=True)]
+        texts = [united, *texts[headings:]]
     return write_table(texts, header=headings > 0, caption=caption)
 
 
@@ -140,7 +141,3 @@ def _sideways(laid: Sequence[Sequence[Cell]], caption: str) -> str:
         return write_table([_texts(row) for row in laid], header=False, caption=caption)
     lines = "\n".join(f"- {row[0].text}: {row[1].text}".rstrip(": ") for row in laid)
     return f"{caption}\n\n{lines}" if caption else lines
-
-
-def _unite(texts: Sequence[str]) -> str:
-    return " ".join(dict.fromkeys(text for text in texts if text))

@@ -221,10 +221,6 @@ def _checkbox(node: Any, page: Page, depth: int) -> str:
     return "[x] " if "checked" in node.attrib else "[ ] "
 
 
-def _ruby_text(node: Any, page: Page, depth: int) -> str:
-    return f" ({_within(node, page, depth).strip()})"
-
-
 _BLOCKS = frozenset("p div li dt dd tr td th h1 h2 h3 h4 h5 h6 section article blockquote figcaption".split())
 _READERS: dict[str, Callable[[Any, Page, int], str]] = {
     "a": _link,
@@ -242,7 +238,7 @@ _READERS: dict[str, Callable[[Any, Page, int], str]] = {
     "img": _image,
     "input": _checkbox,
     "rp": lambda *_: "",
-    "rt": _ruby_text,
+    "rt": lambda node, page, depth: f" ({_within(node, page, depth).strip()})",
     "svg": lambda *_: "",
     "style": lambda *_: "",
 }

@@ -25,11 +25,10 @@ from ragmem.server.mcp import MOST_SESSIONS, MOST_TEAM_SESSIONS, Mcp
 from ragmem.server.security import login, protected_resource
 from ragmem.server.security.audit import FILE_NAME, MAX_FILES, MAX_TEAM_FILES, AuditLog, AuditMiddleware
 from ragmem.server.security.guard import Guard
-from ragmem.server.security.metrics import Metrics
+from ragmem.server.security.metrics import Metrics, MetricsMiddleware
 from ragmem.server.security.metrics import routes as metrics_routes
 from ragmem.server.security.origin import Names
 from ragmem.server.security.rate_limit import RateLimit
-from ragmem.server.security.request_metrics import MetricsMiddleware
 from ragmem.server.security.sessions import Sessions
 from ragmem.server.security.team import Team
 from ragmem.server.v1 import hooks

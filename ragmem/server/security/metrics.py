@@ -1,5 +1,7 @@
-"""The metrics of the server for Prometheus: requests, memories, listeners, models and the process itself."""
+"""The metrics of the server for Prometheus, and the middleware that counts and logs requests."""
 
+import re
+import secrets
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -18,12 +20,16 @@ from prometheus_client import (
 )
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ragmem import __version__
 from ragmem.api.memory import Ragmem
+from ragmem.domain.secrets.redaction import find_secrets
 from ragmem.errors import BackendError, RagmemError
 from ragmem.server.http.failure_models import failure_responses
+from ragmem.server.http.log import Log
 from ragmem.server.http.workers import Workers
+from ragmem.server.security.audit import REQUEST_KEY
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -39,6 +45,13 @@ CACHE_S = 5.0
 
 # They double the lines, and Prometheus does not use them.
 disable_created_metrics()  # type: ignore[no-untyped-call]
+
+REQUEST_ID = b"x-request-id"
+_SANE = re.compile(rb"[A-Za-z0-9._-]{1,64}")
+_STREAMED = (b"text/event-stream", b"application/x-ndjson")
+
+GONE = 499
+"""The status of a request whose client left before it was answered, as nginx writes it."""
 
 
 class Metrics:
@@ -166,3 +179,55 @@ def routes(metrics: Metrics, workers: Workers) -> APIRouter:
         return Response(await workers.run(metrics.text), media_type=CONTENT_TYPE)
 
     return router
+
+
+class MetricsMiddleware:
+    """Answers with the request's own id if that is valid, else with a new one."""
+
+    def __init__(self, app: ASGIApp, *, metrics: Metrics, log: Log | None) -> None:
+        self.app = app
+        self.metrics = metrics
+        self.log = log
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        identifier = _identifier(scope)
+        scope[REQUEST_KEY] = identifier.decode("ascii")
+        began = time.perf_counter()
+        status, streamed = GONE, False
+
+        async def send_with_id(message: Message) -> None:
+            nonlocal status, streamed
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                headers = list(message.get("headers", ()))
+                streamed = any(
+                    name == b"content-type" and value.startswith(_STREAMED) for name, value in headers
+                )
+                message["headers"] = [*headers, (REQUEST_ID, identifier)]
+            await send(message)
+
+        self.metrics.start_request()
+        try:
+            await self.app(scope, receive, send_with_id)
+        finally:
+            seconds = time.perf_counter() - began
+            # The template, such as /v1/memory/memories/{id}.
+            route = getattr(scope.get("route"), "path", "") or UNMATCHED
+            self.metrics.finish_request(scope["method"], route, status, seconds, streamed=streamed)
+            level = "error" if status >= 500 else "info"
+            if self.log is not None and self.log.is_enabled(level):
+                milliseconds = round(seconds * 1000, 1)
+                given = {"id": scope[REQUEST_KEY], "method": scope["method"], "route": route}
+                # The template of the route, never the path: that may contain private names.
+                self.log.write(level, "request", **given, status=status, ms=milliseconds)
+
+
+def _identifier(scope: Scope) -> bytes:
+    given = [value for name, value in scope["headers"] if name == REQUEST_ID]
+    if len(given) == 1 and _SANE.fullmatch(given[0]) and not find_secrets(given[0].decode()):
+        return bytes(given[0])
+    return secrets.token_hex(8).encode()

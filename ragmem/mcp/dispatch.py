@@ -4,10 +4,11 @@ import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 from ragmem.client.connection import MOST_BYTES
 from ragmem.domain.injection.memory_frame import escape_tags
-from ragmem.errors import RagmemError, UsageError
+from ragmem.errors import NotFoundError, RagmemError, UsageError
 from ragmem.mcp.agents import (
     acknowledge,
     check_messages,
@@ -18,14 +19,14 @@ from ragmem.mcp.agents import (
 )
 from ragmem.mcp.arguments import check_arguments, clean, folder_field, text_field
 from ragmem.mcp.call import Call, Result, hint_of
-from ragmem.mcp.definitions import TOOLS, find_tool
-from ragmem.mcp.frame import shorten
+from ragmem.mcp.definitions import PROMPTS, TOOLS, find_tool
+from ragmem.mcp.frame import frame_lines, one_line, shorten
 from ragmem.mcp.get import get
 from ragmem.mcp.records import get_recent_episodes, search_episodes, search_knowledge
-from ragmem.mcp.resources import render_prompt, resource
 from ragmem.mcp.search import search
 from ragmem.mcp.store import add_session_insight, record_episode, remember, store_knowledge
-from ragmem.mcp.timeline import impact, status, timeline
+from ragmem.mcp.timeline import impact, session_briefing, status, timeline
+from ragmem.services.graph.shapes import entity_shape
 
 if TYPE_CHECKING:
     from ragmem.api.memory import Ragmem
@@ -55,6 +56,15 @@ _HANDLERS: Mapping[str, Callable[[Call], Result]] = {
     "acknowledge": acknowledge,
     "wait_for_events": wait_for_events,
 }
+
+SCHEME = "ragmem://"
+BUDGET = 20_000
+"""Tokens of a memory that is read by its address, which only happens on purpose."""
+
+MEMORIES, NEIGHBOURS = 10, 15
+
+_LEAST, _MOST = 100, 20_000
+"""Tokens of a briefing."""
 
 
 def call(
@@ -167,3 +177,70 @@ def _limit_size(found: dict[str, Any]) -> dict[str, Any]:
     while len(json.dumps(found)) > MOST_ANSWER:
         found["text"] = found["text"][: len(found["text"]) // 2]
     return {**found, "text": found["text"] + CUT}
+
+
+def resource(call: Call, uri: str) -> Result:
+    """Return the text of a resource; raises NotFoundError for an unknown address."""
+    sort, _, rest = uri.removeprefix(SCHEME).partition("/")
+    name = unquote(rest).strip()
+    if uri.startswith(SCHEME):
+        if sort == "memory" and name:
+            return get(call.with_arguments({"ids": [name], "budget": BUDGET, "offset": 0}))
+        if sort == "entity" and name:
+            return _entity(call, name)
+        if sort == "briefing" and not name:
+            return session_briefing(call.with_arguments({}))
+        if sort == "status" and not name:
+            return status(call.with_arguments({}))
+    raise NotFoundError(
+        f'there is no resource "{uri[:200]}"', hint="ragmem://memory/ID or ragmem://entity/NAME"
+    )
+
+
+def _entity(call: Call, name: str) -> Result:
+    call.memory.require()
+    views = call.memory.graph(call.projects()).entity(name, limit=NEIGHBOURS)
+    shape = entity_shape(views, (), redactor=call.redactor)
+    lines: list[str] = []
+    for place in shape["entity"]["projects"]:
+        project = place["project"]
+        lines.append(
+            f"{place['name']}: {place['type']}, {place['degree']} relations, {call.project_label(project)}"
+        )
+        if place["aliases"]:
+            lines.append("also " + ", ".join(one["name"] for one in place["aliases"]))
+        lines += [
+            f"  [{one['id']}] {one['event_time'][:10]} {one_line(one['text'], 240, redactor=call.redactor)}"
+            for one in shape["memories"][:MEMORIES]
+            if one["project"] == project
+        ]
+        lines += [
+            f"  {one['name']} ({one['type']}): {call.redactor.redact(one['keywords'])[0]}"
+            for one in shape["neighbours"]
+            if one["project"] == project
+        ]
+    return Result(frame_lines(lines), shape)
+
+
+def render_prompt(call: Call, name: str) -> Result:
+    """Return the text of a prompt; raises NotFoundError for an unknown one, UsageError for a bad argument."""
+    known = next((prompt for prompt in PROMPTS if prompt.name == name), None)
+    if known is None:
+        names = ", ".join(prompt.name for prompt in PROMPTS)
+        raise NotFoundError(f'there is no prompt "{name[:60]}"', hint=f"prompts: {names}")
+    given: dict[str, Any] = {key: value.strip() for key, value in call.arguments.items() if value.strip()}
+    for key in given:
+        if key not in known.arguments:
+            raise UsageError(
+                f'{name} has no argument "{key[:60]}"', hint=f"it has: {', '.join(known.arguments)}"
+            )
+    if "budget" in given:
+        given["budget"] = _tokens(given["budget"])
+    return session_briefing(call.with_arguments(given))
+
+
+def _tokens(text: str) -> int:
+    wanted = int(text) if text.isdecimal() and len(text) < 10 else 0
+    if not _LEAST <= wanted <= _MOST:
+        raise UsageError(f'the budget is "{text[:60]}"', hint=f"give tokens, from {_LEAST} to {_MOST:,}")
+    return wanted

@@ -13,11 +13,10 @@ from ragmem.api.memory import Ragmem
 from ragmem.charts.terminal import NARROWEST, WIDEST
 from ragmem.charts.widths import pad, truncate, wrap
 from ragmem.cli.common import local_minute, plural, shorten_home
-from ragmem.cli.explorer.chart_text import heading, plot_lines, text_of
 from ragmem.cli.explorer.filter_query import FilterQuery
 from ragmem.cli.explorer.list_pane import ListPane, Page
 from ragmem.cli.explorer.reader import ClosingError
-from ragmem.cli.explorer.report import ReportPane
+from ragmem.cli.explorer.report import ReportPane, heading, plot_lines, text_of
 from ragmem.cli.explorer.shell import Plain
 from ragmem.cli.explorer.table import Column, Row
 from ragmem.domain.model import SHORT_ID_LENGTH

@@ -8,8 +8,7 @@ from ragmem.api.memory import Ragmem
 from ragmem.charts.model import Plot
 from ragmem.charts.widths import truncate
 from ragmem.cli.common import printable, size
-from ragmem.cli.explorer.chart_text import heading, plot_lines, text_of
-from ragmem.cli.explorer.report import ReportPane
+from ragmem.cli.explorer.report import ReportPane, heading, plot_lines, text_of
 from ragmem.domain.model import State
 from ragmem.storage.memories.memory_list import Filter, cross_count
 

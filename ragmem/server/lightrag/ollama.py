@@ -17,7 +17,7 @@ from ragmem.server.http.llm_workers import LlmWorkers
 from ragmem.server.http.models import MAX_PROMPT, Message, ModeName, QueryRequest, Text
 from ragmem.server.http.workers import Workers
 from ragmem.server.lightrag import responses
-from ragmem.server.lightrag.streaming import NDJSON, line, parts_of
+from ragmem.server.lightrag.responses import NDJSON, line, parts_of
 
 MODEL = "ragmem:latest"
 MADE_AT = "2026-01-01T00:00:00Z"

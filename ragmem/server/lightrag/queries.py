@@ -19,7 +19,7 @@ from ragmem.server.http.models import (
 )
 from ragmem.server.http.workers import Workers
 from ragmem.server.lightrag import responses
-from ragmem.server.lightrag.streaming import NDJSON, lines_of
+from ragmem.server.lightrag.responses import NDJSON, lines_of
 
 _STREAM: dict[int | str, dict[str, Any]] = {
     200: {

@@ -13,16 +13,16 @@ from ragmem.domain.secrets.commands import (
 )
 from ragmem.domain.secrets.directives import find_directive_secrets
 from ragmem.domain.secrets.disguises import remove_disguises
+from ragmem.domain.secrets.lists import find_listed_passwords
 from ragmem.domain.secrets.marks import MARKED, without_kinds
-from ragmem.domain.secrets.names import PASSWORDS, find_assigned_secrets, find_cookies, find_header_tokens
+from ragmem.domain.secrets.names import find_assigned_secrets, find_cookies, find_header_tokens
 from ragmem.domain.secrets.places import find_file_credentials, find_key_blocks, find_url_credentials
 from ragmem.domain.secrets.private import private_spans
-from ragmem.domain.secrets.sentences import find_prose_secrets, foreign_names, is_code
+from ragmem.domain.secrets.sentences import find_prose_secrets
 from ragmem.domain.secrets.tables import find_table_secrets
 from ragmem.domain.secrets.token_formats import find_known_formats, find_vendor_keys, runs
-from ragmem.domain.secrets.values import UUID, Secret, has_mixed_characters, is_dense, is_ordinary, is_random
+from ragmem.domain.secrets.values import UUID, Secret, has_mixed_characters, is_random
 from ragmem.domain.secrets.wallets import find_seed_phrases
-from ragmem.domain.secrets.words import names_in, places, with_letters
 from ragmem.patterns import lazy
 
 Patterns = tuple[re.Pattern[str], ...]
@@ -37,33 +37,6 @@ MIN_ENCODED = 40
 
 PEEK = 32
 """Characters of base64 that are decoded to see whether they encode a text."""
-
-MOST_LABEL = 60
-"""Maximum characters of a line that is only a heading or a label."""
-
-MOST_LINES = 12
-MOST_LINE = 160
-MOST_SKIPPED = 2
-"""Lines without a password that are skipped: a name, an empty line."""
-
-_NAMES = with_letters(
-    name.encode()
-    for name in (
-        *PASSWORDS,
-        *("credential", "logins", "secrets", "zugangsdaten", "identifiant", "auth-user-pass"),
-    )
-)
-_LABEL = lazy(
-    r"[ \t>]{0,12}(?:(?P<head>#{1,6}|//|;|=+)[ \t]{0,4}[^.!?=|]{1,60}"
-    r"|(?:[-*\u2022][ \t])?[*_]{0,2}[^.!?=|,(]{1,48}[:\uff1a][*_]{0,2}"
-    r"|(?P<alone>[*_]{0,2}[^\W\d_]{4,16}(?:[ -][^\W\d_]{2,10})?[*_]{0,2}))[ \t]{0,4}"
-)
-_ENTRY = lazy(
-    r"[ \t>]{0,12}(?:(?:[-*+\u2022]|\d{1,2}[.)])[ \t]{1,4})?"
-    r"(?:[*_`\"']{0,3}[\w @.()/-]{1,40}?[*_`\"']{0,3}[ \t]{0,3}(?::|=|\u2192|->|=>"
-    r"|[\u2013\u2014/-](?=[ \t]))[ \t]{0,4}){0,2}"
-    r"[*_`\"']{0,3}(?P<value>[^\s\"'`]{6,128}?)[*_`\"']{0,3}[ \t]{0,4}"
-)
 
 
 def search(text: str, *, allow: Patterns = (), extra: Patterns = ()) -> list[Secret]:
@@ -194,35 +167,3 @@ def _merge_overlaps(found: list[Secret]) -> list[Secret]:
         else:
             kept.append(secret)
     return kept
-
-
-def find_listed_passwords(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
-    """Yield the passwords below a heading such as `## Passwords`, or below a label alone in its line."""
-    found = {at for name in names_in(small, _NAMES) for at in places(small, name)}
-    found |= {at for at, _ in foreign_names(text)}
-    behind = 0
-    for at in sorted(found):
-        low, end = raw.rfind(b"\n", max(0, at - MOST_LABEL), at) + 1, raw.find(b"\n", at, at + MOST_LABEL)
-        if end < 0 or end - low > MOST_LABEL or at < behind:
-            continue
-        behind = end
-        if label := _LABEL.fullmatch(text, low, end):
-            yield from _following_items(text, end + 1, alone=label["alone"] is not None)
-
-
-def _following_items(text: str, start: int, *, alone: bool) -> Iterator[Secret]:
-    skipped = 0
-    for _ in range(MOST_LINES):
-        end = text.find("\n", start, start + MOST_LINE)
-        end = end if end >= 0 else min(len(text), start + MOST_LINE)
-        entry = _ENTRY.fullmatch(text, start, end)
-        value = entry["value"].rstrip(",;") if entry else ""
-        if entry and is_dense(value) and not is_ordinary(value) and not is_code(value):
-            yield Secret(entry.start("value"), entry.start("value") + len(value), "password")
-            if alone:
-                return
-        elif skipped >= MOST_SKIPPED or alone or end >= len(text) or text[start : start + 1] == "#":
-            return
-        else:
-            skipped += 1
-        start = end + 1

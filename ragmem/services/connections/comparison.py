@@ -21,9 +21,9 @@ from ragmem.services.connections.pair_comparison import (
     ProjectVectors,
     join_batches,
 )
-from ragmem.services.vectors.memory_vectors import read_space
 from ragmem.services.vectors.near_vectors import Neighbours
 from ragmem.services.vectors.neighbour_search import search
+from ragmem.services.vectors.project_vectors import read_space
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.lifecycle.connections import Edge, EdgeRow, Member
 

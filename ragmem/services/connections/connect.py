@@ -162,7 +162,7 @@ def _comparison(
 
 def _neighbours(catalog: Catalog, store: VectorIndex, project: str, ids: Sequence[str]) -> list[str]:
     """Return these memories, and all candidates for a connection."""
-    from ragmem.services.vectors.memory_vectors import read_space  # noqa: PLC0415
+    from ragmem.services.vectors.project_vectors import read_space  # noqa: PLC0415
 
     found = dict.fromkeys(ids)
     _, space = read_space(store, project, dict.fromkeys(ids, ""), all_of_project=False)
@@ -233,7 +233,7 @@ def _sample_cosines(catalog: Catalog, store: VectorIndex) -> tuple[list[float], 
     """
     import numpy as np  # noqa: PLC0415 - most commands compare nothing
 
-    from ragmem.services.vectors.memory_vectors import read_space  # noqa: PLC0415
+    from ragmem.services.vectors.project_vectors import read_space  # noqa: PLC0415
 
     sizes = catalog.connections.sizes()
     largest = sorted(sizes, key=lambda project: (-sizes[project], project))[:_PROJECTS]

@@ -1,9 +1,8 @@
 """Answer a question in four steps: parse -> retrieve -> score -> select."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
 
 from ragmem.domain.model import Hit, Match
 from ragmem.domain.retrieval.question import parse
@@ -15,7 +14,6 @@ from ragmem.domain.retrieval.scoring import (
     glossed_policy,
     score,
 )
-from ragmem.domain.text.keywords import levels
 from ragmem.errors import BackendError, UsageError
 from ragmem.frozen import dataclass
 from ragmem.ports import Store
@@ -30,7 +28,6 @@ from ragmem.services.retrieval.select import answer_evidence, select
 from ragmem.services.retrieval.sources import FURTHER, Search, Source
 from ragmem.storage.fulltext.fulltext import respell
 from ragmem.storage.home.catalog import Catalog
-from ragmem.storage.names.aliases import entities_of
 
 __all__ = ["Answer", "Assistance", "Policy", "Question", "ask", "validate_question"]
 
@@ -46,9 +43,6 @@ BY_WORDS_ONLY = "searched by full text only: "
 
 FILTERED = 10
 """Factor by which more hits are read if a filter excludes some of them."""
-
-SEPARATOR = "<SEP>"
-"""Separates the source chunks of an entity or a relation in LightRAG."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,7 +236,7 @@ def _ask_engine(
     The store returns ranks without scores, one list for each project. Only the usual scores put all of them
     on one scale, with the same floor as any other answer.
     """
-    from ragmem.services.retrieval.query import native_hits, sort_graph  # noqa: PLC0415 - few questions ask for it
+    from ragmem.services.retrieval.native import native_hits, sort_graph  # noqa: PLC0415 - few questions ask for it
 
     catalog, question = search.catalog, search.question
     hits, graph = native_hits(catalog, store, question, candidates=policy.candidates)
@@ -310,57 +304,3 @@ class _Expansion:
         return [
             Hit(item.chunk_id, item.memory_id, rank, item.relevance) for rank, item in enumerate(ranked, 1)
         ]
-
-
-def native_hits(
-    catalog: Catalog, store: Store, question: Question, *, candidates: int
-) -> tuple[list[Hit], dict[str, list[Any]]]:
-    """Return the chunks that the store finds in each project, with their ranks, and its graph.
-
-    At least `candidates` chunks are requested. The store returns ranks without scores, one list for each
-    project. Raises UsageError for a back end without native modes, BackendError if the mode fails.
-    """
-    native, mode = store.native, question.mode or "mix"
-    if native is None:
-        raise UsageError(f'the back end "{store.name}" has no mode "{mode}"', hint="omit the mode")
-    projects = question.projects
-    if projects is None:
-        projects = tuple(catalog.overview.count_by("project"))
-    by_rule = levels(question.text)
-    words, themes = question.keywords or by_rule.low, question.themes or by_rule.high
-    ranks: dict[str, int] = {}
-    graph: dict[str, list[Any]] = {"entities": [], "relationships": []}
-    for project in projects:
-        data = native.native_query(
-            question.text,
-            mode,
-            # The graph has an entity under only one of its names.
-            keywords=[*words, *entities_of(catalog.database, project, words)],
-            themes=themes,
-            limit=max(question.limit * 3, candidates),
-            project=project,
-        ).get("data", {})
-        graph["entities"] += data.get("entities", [])
-        graph["relationships"] += data.get("relationships", [])
-        for rank, chunk in enumerate(data.get("chunks", []), start=1):
-            ranks[chunk["chunk_id"]] = min(rank, ranks.get(chunk["chunk_id"], rank))
-    owners = catalog.memories.chunks_by_id(ranks)
-    ordered = sorted((rank, key) for key, rank in ranks.items() if key in owners)
-    return [Hit(key, owners[key][0], rank, 0.0) for rank, key in ordered], graph
-
-
-def sort_graph(
-    graph: Mapping[str, Sequence[Any]], hits: Sequence[Hit], scores: Sequence[ScoredMemory]
-) -> dict[str, list[Any]]:
-    """Return entities and relations sorted by the best relevance of their memories.
-
-    Equal ones keep the store's order, project by project.
-    """
-    relevance = {item.memory_id: item.relevance for item in scores}
-    of_chunk = {hit.chunk_id: relevance.get(hit.memory_id, 0.0) for hit in hits}
-
-    def best(row: Mapping[str, Any]) -> float:
-        sources = str(row.get("source_id", "")).split(SEPARATOR)
-        return -max((of_chunk.get(source, 0.0) for source in sources), default=0.0)
-
-    return {name: sorted(rows, key=best) for name, rows in graph.items()}

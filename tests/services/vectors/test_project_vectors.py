@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragmem.ports import VectorBlock
-from ragmem.services.vectors.memory_vectors import read_space
+from ragmem.services.vectors.project_vectors import read_space
 
 
 class Shown:

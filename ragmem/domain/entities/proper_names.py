@@ -67,15 +67,11 @@ def is_inside(text: str, start: int) -> bool:
 
 def names_of(text: str, run: Sequence[Word], form: BlockType) -> Iterator[Named]:
     """Yield the names in a run of capitalized words: one, or each word that is a name alone."""
-    known = _known_phrase(run)
-    if known is not None:
-        yield run[0].start, run[-1].end, *known, KNOWN_WEIGHT
-        return
     words = _trim(run)
-    known = _known_phrase(words)
-    if known is not None:
-        yield words[0].start, words[-1].end, *known, KNOWN_WEIGHT
-        return
+    for phrase in (run, words):
+        if (known := _known_phrase(phrase)) is not None:
+            yield phrase[0].start, phrase[-1].end, *known, KNOWN_WEIGHT
+            return
     if len(words) == 1 and words[0].alone is not None:
         if not words[0].opens or words[0].bold:
             yield words[0].start, words[0].end, *words[0].alone

@@ -21,7 +21,7 @@
 import base64
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from datetime import datetime
 from enum import StrEnum
 from functools import partial
@@ -297,6 +297,11 @@ class Match:
     unmerged: str = ""
     neighbour: str = ""
     approval: str = ""
+
+
+def as_pending(memory: Memory) -> Memory:
+    """Return a memory in the state before its vectors are made; a buffered one has none."""
+    return memory if memory.state is State.BUFFERED else replace(memory, state=State.PENDING)
 
 
 def digest(*parts: str, length: int = ID_LENGTH) -> str:

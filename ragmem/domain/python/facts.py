@@ -129,11 +129,7 @@ class Facts:
             if name in at.bound:
                 break
             at = at.parent
-        scope.unread.pop(name, None)
-        node = scope.names.get(name)
-        if node is None:
-            node = scope.names[name] = self.node()
-        return node
+        return self._own(scope, name)
 
     def bind(self, scope: Scope, name: str) -> int:
         """Return the node of a variable that a scope assigns."""
@@ -143,6 +139,9 @@ class Facts:
             scope = self.scopes[0]
         if name not in scope.nonlocals:
             scope.bound.add(name)
+        return self._own(scope, name)
+
+    def _own(self, scope: Scope, name: str) -> int:
         scope.unread.pop(name, None)
         node = scope.names.get(name)
         if node is None:

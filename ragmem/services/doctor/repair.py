@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ragmem.config.folders import sync
 from ragmem.config.settings import ChunkingSettings
-from ragmem.domain.model import Chunk, Memory, State
+from ragmem.domain.model import Chunk, Memory, State, as_pending
 from ragmem.ports import Store
 from ragmem.services.doctor.home import find_exposed
 from ragmem.services.doctor.invariants import find_differences
@@ -226,11 +226,6 @@ def _summary(found: Salvage) -> str:
     if found.incomplete:
         said += f"; an unknown part of these is lost: {', '.join(found.incomplete)}"
     return said
-
-
-def as_pending(memory: Memory) -> Memory:
-    """Return the memory in the pending state, unless it is only buffered."""
-    return memory if memory.state is State.BUFFERED else replace(memory, state=State.PENDING)
 
 
 _REPAIRS: dict[RepairName, tuple[str, Callable[[DoctorContext], str]]] = {

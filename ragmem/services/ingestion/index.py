@@ -90,13 +90,7 @@ def records_of(catalog: Catalog, items: Sequence[Item]) -> list[Record]:
     ]
 
 
-def index(
-    catalog: Catalog,
-    store: Store,
-    records: Sequence[Record],
-    *,
-    finish: Callable[[], None] | None = None,
-) -> None:
+def index(catalog: Catalog, store: Store, records: Sequence[Record]) -> None:
     """Put records into the store and mark their memories indexed, all or nothing.
 
     Concurrent changes since the records were made are respected: a memory that was removed, buffered or
@@ -108,8 +102,6 @@ def index(
 
     def mark_indexed() -> None:
         catalog.memories.mark(_current(catalog, wanted), State.INDEXED)
-        if finish is not None:
-            finish()
 
     while True:
         try:

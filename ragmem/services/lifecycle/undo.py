@@ -9,7 +9,7 @@ from itertools import islice
 import orjson
 
 from ragmem.config.settings import ChunkingSettings
-from ragmem.domain.model import Chunk, Memory, State
+from ragmem.domain.model import Chunk, Memory, as_pending
 from ragmem.domain.model.lifecycle import Approval, LifecyclePolicy, LifecycleState
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.errors import NotFoundError, UsageError
@@ -146,7 +146,7 @@ def _restore_batch(
     with catalog.database.write():
         present = catalog.memories.hashes(item.memory.id for item in items)
         back = [
-            (revive(item.memory), one)
+            (as_pending(item.memory), one)
             for item, one in zip(items, read, strict=True)
             if item.memory.id not in present
         ]
@@ -159,11 +159,6 @@ def _restore_batch(
         catalog.archive.drop(run, leaving)
         catalog.gc_runs.add(run, {}, archived=-len(leaving))
     return len(back)
-
-
-def revive(memory: Memory) -> Memory:
-    """Return an archived memory as it is restored: pending, unless it was buffered."""
-    return memory if memory.state is State.BUFFERED else replace(memory, state=State.PENDING)
 
 
 def _archive_merged(

@@ -2,11 +2,11 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from ragmem.config.settings import ChunkingSettings
-from ragmem.domain.model import Memory, State
+from ragmem.domain.model import as_pending
 from ragmem.ports import Store
 from ragmem.services.ingestion.classify import chunks_of
 from ragmem.services.lifecycle.undo import adopt_run
@@ -111,7 +111,7 @@ def clean(
             catalog.memories.accept(
                 [
                     (waiting, chunks_of(waiting, sizes, redactor=catalog.redactor))
-                    for waiting in (_as_pending(covered[key]) for key in done.changed)
+                    for waiting in (as_pending(covered[key]) for key in done.changed)
                 ]
             )
             catalog.supersessions.put(kept)
@@ -132,10 +132,6 @@ def clean(
             figures = {"memories": len(done.changed), "removed": len(done.removed)}
             catalog.log.write("scrub", figures | {"archived": done.archived, "rows": done.rows}, now=now)
     return done
-
-
-def _as_pending(memory: Memory) -> Memory:
-    return memory if memory.state is State.BUFFERED else replace(memory, state=State.PENDING)
 
 
 def _clean_archive(catalog: Catalog, target: ScrubTarget, places: Sequence[tuple[str, str]]) -> int:

@@ -6,11 +6,11 @@ continues an interrupted copy.
 
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from ragmem.domain.model import Chunk, Memory, State
+from ragmem.domain.model import Chunk, Memory, State, as_pending
 from ragmem.errors import BackendError, StorageError, UsageError
 from ragmem.ports import Embedder, LanguageModel, Models, Role, Store
 from ragmem.services.ingestion.entity_names import learn_names
@@ -239,18 +239,13 @@ def _copy_batch(target: End, there: Contents, batch: Sequence[Item], done: Trans
     with target.catalog.database.write():
         known = target.catalog.memories.get(memory.id for memory, _ in batch)
         changed = [
-            (_as_pending(memory), chunks)
+            (as_pending(memory), chunks)
             for memory, chunks in batch
-            if memory.id not in known or _as_pending(known[memory.id]) != _as_pending(memory)
+            if memory.id not in known or as_pending(known[memory.id]) != as_pending(memory)
         ]
         there.write_memories(changed)
     done.written += len(changed)
     done.unchanged += len(batch) - len(changed)
-
-
-def _as_pending(memory: Memory) -> Memory:
-    """Return a memory in the state that it has before its vectors are made."""
-    return memory if memory.state is State.BUFFERED else replace(memory, state=State.PENDING)
 
 
 def _index(

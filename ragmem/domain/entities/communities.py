@@ -130,7 +130,6 @@ def _aggregate(links: _Links, loops: list[float], group: list[int], count: int) 
 
 
 def _split_disconnected(links: _Links, group: list[int]) -> list[int]:
-    """Split each group that is not connected into its components."""
     part = [-1] * len(links)
     for first in range(len(links)):
         if part[first] >= 0:

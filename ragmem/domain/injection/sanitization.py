@@ -14,10 +14,7 @@ _PART = lazy(r"[^\s\"'`,;|()<>\[\]]{6,}")
 
 
 def sanitize_text(text: str, redactor: Redactor) -> str:
-    """Return a text without secrets, private blocks, injected blocks and blocks of memory files.
-
-    The function is idempotent.
-    """
+    """Return a text without secrets, private or injected blocks, and memory files' blocks; idempotent."""
     # The removal of a block may join the text around it to a new block.
     for _ in range(MOST_PASSES):
         before = text

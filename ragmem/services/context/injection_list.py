@@ -51,10 +51,7 @@ def find_injections(
 
 
 def find_injected_memory(catalog: Catalog, prefix: str) -> str:
-    """Return the full id of a stored, archived or once injected memory.
-
-    Raises NotFoundError for any other.
-    """
+    """Return the full id of a stored, archived or once injected memory; raises NotFoundError for another."""
     try:
         return catalog.memories.resolve(prefix).id
     except NotFoundError:

@@ -38,10 +38,7 @@ def insert_flag(path: Path, text: str, assistant: Assistant) -> tuple[str, Inser
 
 
 def remove_flag(path: Path, text: str, assistant: Assistant, wiring: InsertionRecord) -> str:
-    """Return the text without the inserted switch, unless somebody has turned it off since.
-
-    Raises ConfigError for a file that is not TOML.
-    """
+    """Return the text without the inserted switch, unless it is off by now; raises ConfigError if no TOML."""
     table, key, *_ = assistant.switch
     change = plan(path, {table: {key: None}})
     as_put = change.before == text and state(text, assistant) is True

@@ -5,9 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import IO
 
-from ragmem.domain.entities.communities import Community, communities
-from ragmem.domain.entities.graph_paths import GraphPath, shortest_paths
-from ragmem.domain.entities.network import Network
+from ragmem.domain.entities.network import Community, GraphPath, Network, communities, shortest_paths
 from ragmem.domain.entities.relations import CO_MENTION_WEIGHT, CO_MENTIONED
 from ragmem.domain.model import Entity, Relation
 from ragmem.errors import UsageError

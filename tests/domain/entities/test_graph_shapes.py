@@ -6,10 +6,8 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragmem.domain.entities import graph_paths
-from ragmem.domain.entities.communities import communities
-from ragmem.domain.entities.graph_paths import shortest_paths
-from ragmem.domain.entities.network import Network
+from ragmem.domain.entities import network as graph
+from ragmem.domain.entities.network import Network, communities, shortest_paths
 
 NAMES = [f"n{number}" for number in range(7)]
 WEIGHTS = st.sampled_from([0.25, 0.5, 1.0, 1.0, 3.0, 9.0])
@@ -43,8 +41,8 @@ def every_way(network, start, goal):
 
 def test_asking_for_more_ways_than_there_are_costs_little(monkeypatch):
     searches = []
-    search = graph_paths._cheapest
-    monkeypatch.setattr(graph_paths, "_cheapest", lambda *given: searches.append(1) or search(*given))
+    search = graph._cheapest
+    monkeypatch.setattr(graph, "_cheapest", lambda *given: searches.append(1) or search(*given))
     network = Network.of([("a", "b", 1.0), ("b", "c", 1.0), ("a", "d", 1.0), ("d", "c", 1.0)])
     assert len(shortest_paths(network, 0, 2, count=10_000)) == 2
     assert len(searches) < 20

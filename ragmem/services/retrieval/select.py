@@ -11,8 +11,8 @@ from ragmem.domain.model import SHARED, Chunk, Match, Supersession
 from ragmem.domain.model.supersession import mark_outdated, replace_superseded
 from ragmem.domain.records.episodes import by_importance
 from ragmem.domain.records.records import RECORDS, type_of
+from ragmem.domain.retrieval.near_misses import absent_details, possible_speakers, told_of_another
 from ragmem.domain.retrieval.proximity import Proximity
-from ragmem.domain.retrieval.question_details import absent_details
 from ragmem.domain.retrieval.ranking import collapse
 from ragmem.domain.retrieval.scoring import (
     Candidate,
@@ -25,7 +25,6 @@ from ragmem.domain.retrieval.scoring import (
     relevances,
     terms,
 )
-from ragmem.domain.retrieval.speakers import possible_speakers, told_of_another
 from ragmem.domain.text.gloss import known_share
 from ragmem.domain.text.language import is_foreign
 from ragmem.frozen import dataclass

@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
+from ragmem.domain.retrieval.near_misses import possible_speakers, told_of_another
 from ragmem.domain.retrieval.question import parse
-from ragmem.domain.retrieval.speakers import possible_speakers, told_of_another
 from ragmem.domain.text.keywords import is_stop_word
 
 BOAT = "Nadia: I finally sold the old sailing boat in Bergen.\nPavel: What did you spend the money on?"

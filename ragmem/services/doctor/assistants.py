@@ -19,7 +19,7 @@ from ragmem.hooks import limits
 from ragmem.hooks.log import FORMER, NAME
 from ragmem.services.context.moment_report import moment_figures
 from ragmem.services.doctor.report import Check, DoctorContext
-from ragmem.services.wiring import toml_flag
+from ragmem.services.wiring import toml_settings
 from ragmem.services.wiring.command import Program, is_in_cache, this_program
 from ragmem.services.wiring.connect import (
     ConnectContext,
@@ -156,7 +156,7 @@ def _check_connection(
             yield from _check_server(setup, assistant, path, form, fix)
             continue
         text = read_settings(path) or ""
-        if form == "toml" and toml_flag.state(text, assistant) is False:
+        if form == "toml" and toml_settings.flag_state(text, assistant) is False:
             detail = f'{assistant.title} runs no hooks: "{path}" turns them off'
             yield Check(_NAME, "failed", detail, "[{}] {} = true".format(*assistant.switch))
         elif form == "json":

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from ragmem.assistants.assistant import Assistant
 from ragmem.errors import ConfigError
-from ragmem.services.wiring import hook_insertion, json_servers, servers, toml_flag, toml_servers
+from ragmem.services.wiring import hook_insertion, json_servers, servers, toml_settings
 from ragmem.services.wiring.command import Program
 from ragmem.services.wiring.hook_insertion import InsertionRecord, ShapeError
 from ragmem.services.wiring.json_hooks import HOOKS, handwritten_hooks, own_hooks, read_hooks
@@ -121,7 +121,7 @@ class TomlFlag:
         """Return whether hooks are on, whoever turned them on."""
         del program
         try:
-            return toml_flag.state(text, assistant) is True
+            return toml_settings.flag_state(text, assistant) is True
         except tomllib.TOMLDecodeError:  # the next step says where
             return False
 
@@ -131,14 +131,14 @@ class TomlFlag:
         """Return the file with the switch on, unless the file already sets it."""
         del program
         try:
-            after, wiring = toml_flag.insert_flag(path, text or "", assistant)
+            after, wiring = toml_settings.insert_flag(path, text or "", assistant)
         except ConfigError as error:
             if "line by line" not in str(error):
                 raise
             return FilePlan(text, notes=(error.full_message,))
         if after == (text or ""):
             notes: tuple[str, ...] = ()
-            if toml_flag.state(after, assistant) is False:
+            if toml_settings.flag_state(after, assistant) is False:
                 notes = (f'{assistant.title} runs no hooks: "{path}" turns them off',)
             return FilePlan(text, old.wiring if old is not None else wiring, notes)
         return FilePlan(after, wiring)
@@ -150,7 +150,7 @@ class TomlFlag:
         del program
         if old is None:
             return FilePlan(text)
-        after = toml_flag.remove_flag(path, text, assistant, old.wiring)
+        after = toml_settings.remove_flag(path, text, assistant, old.wiring)
         return FilePlan(None if old.created and not after.strip() else after)
 
 
@@ -256,7 +256,7 @@ FORMS: Mapping[str, SettingsForm] = {
     "toml": TomlFlag(),
     "plugin": Plugin(),
     "json server": McpServer(json_servers),
-    "toml server": McpServer(toml_servers),
+    "toml server": McpServer(toml_settings),
 }
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from settings_files import CODEX_CONFIGS, SETTINGS
 
 from ragmem.assistants import load_assistant, load_assistants
-from ragmem.services.wiring import json_servers, servers, toml_servers
+from ragmem.services.wiring import json_servers, servers, toml_settings
 from ragmem.services.wiring.command import Program
 from ragmem.services.wiring.hook_insertion import InsertionRecord, ShapeError
 from ragmem.services.wiring.json_text import read_json
@@ -41,12 +41,12 @@ def test_json_is_as_before_when_the_server_is_taken_out(assistant):
 def test_toml_is_as_before_when_the_server_is_taken_out(content, program):
     text = content.decode()
 
-    after, wiring = toml_servers.insert_server(text, CODEX, program, InsertionRecord())
+    after, wiring = toml_settings.insert_server(text, CODEX, program, InsertionRecord())
 
     assert tomllib.loads(after)["mcp_servers"]["ragmem"] == servers.make_entry(CODEX, program)
-    assert toml_servers.insert_server(after, CODEX, program, wiring) == (after, wiring)
-    assert toml_servers.remove_server(after, CODEX, program, wiring) == text
-    by_sense = toml_servers.remove_server(after, CODEX, program, None)
+    assert toml_settings.insert_server(after, CODEX, program, wiring) == (after, wiring)
+    assert toml_settings.remove_server(after, CODEX, program, wiring) == text
+    by_sense = toml_settings.remove_server(after, CODEX, program, None)
     assert tomllib.loads(by_sense) == tomllib.loads(text)
 
 
@@ -102,4 +102,4 @@ def test_what_somebody_else_calls_ragmem_stays():
 @pytest.mark.parametrize("text", ['mcp_servers = "none"', "mcp_servers = { other = { command = 'x' } }"])
 def test_toml_that_takes_no_table_is_refused(text):
     with pytest.raises(ShapeError):
-        toml_servers.insert_server(text, CODEX, HERE, InsertionRecord())
+        toml_settings.insert_server(text, CODEX, HERE, InsertionRecord())

@@ -24,9 +24,13 @@ from inputs.vector_cache import CachedModels, VectorCache
 
 from ragmem.api.memory import Ragmem
 from ragmem.domain.text.identifiers import identifiers
-from ragmem.services.context.topics import THRESHOLD, Topic, calibrate, prompt_text, reason_to_skip, watch
+from ragmem.services.context.topics import THRESHOLD, Topic, prompt_text, reason_to_skip, watch
 
 THRESHOLDS = (0.6, 0.7, 0.75, 0.8, 0.85, 0.9)
+UNRELATED_SHARE = 0.3
+"""Share of pairs of unrelated texts below the threshold of the bundled model."""
+
+UNRELATED_PAIRS = 1000
 MAX_PROMPTS = 25
 MAX_SESSIONS = 200
 MAX_CHARS = 800
@@ -195,6 +199,18 @@ def area(going: Sequence[float], leaving: Sequence[float]) -> float:
     return float(((other[:, None] > one).mean() + (other[:, None] >= one).mean()) / 2)
 
 
+def threshold_of(vectors: Sequence[Sequence[float]]) -> float:
+    """Return the threshold of a model, from vectors of unrelated texts: neighbours, then every second one."""
+    units = np.array(vectors) / np.linalg.norm(vectors, axis=1, keepdims=True)
+    cosines = units @ units.T
+    found: list[float] = []
+    for step in range(1, len(units)):
+        found += (1.0 - cosines.diagonal(step)).tolist()
+        if len(found) >= UNRELATED_PAIRS:
+            break
+    return sorted(found)[int(UNRELATED_SHARE * len(found))]
+
+
 def main() -> None:
     parser = common.arguments(__doc__.splitlines()[0], data="../shared/eval")
     parser.add_argument(
@@ -261,7 +277,7 @@ def main() -> None:
             notes += [
                 f"{name}: area under the curve {whole:.3f} of all, {judged_area:.3f} of judged prompts",
                 f"{name}: too short to judge are {mute}",
-                f"{name}: threshold calibrated on {len(first)} first prompts: {calibrate(first):.2f}",
+                f"{name}: threshold calibrated on {len(first)} first prompts: {threshold_of(first):.2f}",
             ]
         cache.close()
     headers = ["sessions, threshold", "pairs", "false switches", "switches found"]

@@ -24,11 +24,6 @@ from ragmem.storage.sql.database import Database
 THRESHOLD = 0.8
 """Cosine distance of a new topic, for the bundled model (docs/context.md)."""
 
-UNRELATED_SHARE = 0.3
-"""Share of pairs of unrelated texts below the threshold of the bundled model; `calibrate` uses the same share
-for another model."""
-
-MIN_PAIRS = 200
 DECAY = 0.7
 """The factor of decay for earlier prompts, at each further prompt."""
 
@@ -224,27 +219,6 @@ def _compare(topic: Topic | None, unit: tuple[float, ...], *, model: str, thresh
         return Verdict(True, "far from what was said", Topic(model, unit), distance)
     total = tuple(DECAY * before + now for before, now in zip(topic.total, unit, strict=True))
     return Verdict(False, "near to what was said", Topic(model, total, topic.prompts + 1), distance)
-
-
-def calibrate(vectors: Sequence[Sequence[float]]) -> float:
-    """Return the threshold for another model, from vectors of unrelated texts.
-
-    Neighbours in the sequence are compared, then every second one, until there are enough pairs. Raises
-    ValueError for fewer than MIN_PAIRS pairs.
-    """
-    units = [_unit(vector) for vector in vectors]
-    distances: list[float] = []
-    for step in range(1, len(units)):
-        distances += [
-            1.0 - sum(map(mul, one, other)) for one, other in zip(units, units[step:], strict=False)
-        ]
-        if len(distances) >= 5 * MIN_PAIRS:
-            break
-    if len(distances) < MIN_PAIRS:
-        raise ValueError(
-            f"{len(distances)} pairs of texts are too few to calibrate, at least {MIN_PAIRS} are needed"
-        )
-    return sorted(distances)[int(UNRELATED_SHARE * len(distances))]
 
 
 def to_document(topic: Topic) -> dict[str, Any]:

@@ -8,9 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragmem.services.context.topics import (
-    THRESHOLD,
     Topic,
-    calibrate,
     from_document,
     names_in,
     prompt_text,
@@ -112,19 +110,6 @@ def test_a_file_that_is_none_is_no_topic(document):
 def test_a_vector_without_direction_is_refused():
     with pytest.raises(ValueError, match="length zero"):
         watch(None, NEW, (0.0, 0.0), model="m")
-
-
-def test_a_model_whose_unrelated_texts_lie_near_gets_a_lower_threshold():
-    def around(spread: float) -> list[tuple[float, ...]]:
-        return [(1.0, *(spread if place == item % 40 else 0.0 for place in range(40))) for item in range(80)]
-
-    assert calibrate(around(0.5)) < calibrate(around(3.0)) <= 1.0
-    assert 0 < THRESHOLD < 1
-
-
-def test_too_few_texts_do_not_calibrate():
-    with pytest.raises(ValueError, match="too few"):
-        calibrate([EAST, NORTH])
 
 
 def test_what_is_tagged_or_fenced_is_not_said():

@@ -290,10 +290,6 @@ def leader(statement: Statement, mentions: Sequence[Mention]) -> Mention | None:
     return None
 
 
-def _blank(message: re.Match[str]) -> str:
-    return " " * len(message.group())
-
-
 def is_comment(line: str) -> bool:
     """Return whether a line of code is a shell comment."""
     return line.startswith("#")
@@ -322,7 +318,7 @@ def command_mentions(line: str) -> list[Mention]:
     if name and line.startswith(name, at) and words[0] not in PLAIN_PROGRAMS:
         mentions.append(_command(name, at))
         at += len(name) if " " in name and mentions[-1].type == "command" else len(name.split()[0])
-    rest = find_mentions(_MESSAGE.sub(_blank, line[at:]), BlockType.FENCE)
+    rest = find_mentions(_MESSAGE.sub(lambda one: " " * len(one[0]), line[at:]), BlockType.FENCE)
     mentions.extend(Mention(m.start + at, m.end + at, m.name, m.type, m.weight) for m in rest)
     named = {one.start for one in mentions}
     values = [one for one in _values(line, at) if one.start not in named]

@@ -35,7 +35,6 @@ class Statement:
     depth: int = 0
     begins: bool = True
     shell: bool = False
-    level: int = 0
     cells: tuple[tuple[int, int], ...] = ()
     header: tuple[str, ...] = ()
     data: bool = False
@@ -47,7 +46,7 @@ def read_statements(text: str) -> Iterator[Statement]:
     for block, below in zip_longest(found, found[1:]):
         if block.form is BlockType.HEADING:
             key = below is not None and _is_data(text, below) and bool(_KEY.match(block.title))
-            yield Statement(block.form, _fold(block.title), level=block.level, data=key)
+            yield Statement(block.form, _fold(block.title), data=key)
         elif _is_data(text, block):
             yield from _records(text, block)
         elif block.form is BlockType.FENCE:

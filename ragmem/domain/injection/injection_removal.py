@@ -42,7 +42,7 @@ def _blocks(text: str) -> Iterator[tuple[int, int]]:
     opened: int | None = None
     suffix: str | None = None
     for tag in _TAG.finditer(text):
-        if _is_quoted(text, tag.start(), tag.end()):
+        if text[tag.start() - 1 : tag.start()] == "`" == text[tag.end() : tag.end() + 1]:
             continue
         if not tag["close"]:
             if opened is None and _OPENED.match(text, tag.end()):
@@ -73,7 +73,3 @@ def _with_marks(text: str, at: int, start: int) -> int:
     """Return the start of a block, including quotation marks before it in its line."""
     line = max(at, text.rfind("\n", at, start) + 1)
     return line if _MARKS.fullmatch(text, line, start) else start
-
-
-def _is_quoted(text: str, start: int, end: int) -> bool:
-    return text[start - 1 : start] == "`" == text[end : end + 1]

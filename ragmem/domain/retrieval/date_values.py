@@ -211,10 +211,6 @@ def _day(said: DateExpression) -> ClosedSpan:
     return days(said.now.date() - back * _DAY)
 
 
-def _today(said: DateExpression) -> ClosedSpan:
-    return days(said.now.date())
-
-
 def _ago(said: DateExpression) -> ClosedSpan:
     """Return the time around a moment in the past, half a unit to each side; for days the whole day.
 
@@ -283,7 +279,7 @@ _READERS: Mapping[str, Callable[[DateExpression], ClosedSpan | None]] = {
     "month_week": _in_month_week,
     "month_weekday": _in_month_weekday,
     "year_week": _in_week,
-    "clock": _today,
+    "clock": lambda said: days(said.now.date()),
     "season": _in_season,
     "year": _in_year,
     "last_month": _last_month,

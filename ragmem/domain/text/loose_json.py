@@ -69,12 +69,8 @@ def _read(content: str) -> tuple[bool, Any]:
     with suppress(ValueError, RecursionError):
         return True, reader.decode(content)
     with suppress(ValueError, RecursionError):
-        return True, reader.decode(_STRING_OR_COMMA.sub(_without_comma, content))
+        return True, reader.decode(_STRING_OR_COMMA.sub(lambda one: "" if one[0] == "," else one[0], content))
     return False, None
-
-
-def _without_comma(found: re.Match[str]) -> str:
-    return "" if found.group() == "," else found.group()
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

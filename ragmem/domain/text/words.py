@@ -98,14 +98,10 @@ def words_of(text: str) -> list[str]:
 def fold_words(text: str) -> list[str]:
     """Return the words of a text in order, folded, with their endings."""
     # Most texts are then ASCII: their only other characters are curly quotes and accents.
-    plain = text if text.isascii() else _NOT_ASCII.sub(_fold_match, text)
+    plain = text if text.isascii() else _NOT_ASCII.sub(lambda found: _FOLDING[ord(found[0])], text)
     if plain.isascii():
         return plain.encode().translate(_ASCII_FOLDING).decode().split()
     return [word for word in text.translate(_FOLDING).split(_SEPARATOR) if word]
-
-
-def _fold_match(found: re.Match[str]) -> str:
-    return _FOLDING[ord(found[0])]
 
 
 def pairs(text: str) -> list[str]:

@@ -181,7 +181,8 @@ def plan(
             known[project],
             described.get(project, {}),
             policy,
-            _is_compared(project, waiting),
+            # Unassigned memories are never compared.
+            project != UNASSIGNED and not waiting.get(project, 0),
             former.get(key_of(project)),
             cache / key_of(project) if cache and not catalog.database.read_only else None,
         )
@@ -229,11 +230,6 @@ def _keep_findings(
     if kept != former and not catalog.database.read_only:
         with suppress(StoreBusyError):
             write_findings(catalog.database, kept)
-
-
-def _is_compared(project: str, waiting: Mapping[str, int]) -> bool:
-    """Return whether a project is fully compared; unassigned memories never are."""
-    return project != UNASSIGNED and not waiting.get(project, 0)
 
 
 def _apply_rule_filter(item: Item, rules: Collection[str]) -> Item:

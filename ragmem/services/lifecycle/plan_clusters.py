@@ -1,7 +1,6 @@
 """Describe a gc plan by cluster: what stays, what is hidden behind it, and how the two differ."""
 
 from collections import defaultdict
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from functools import lru_cache
@@ -48,12 +47,9 @@ def word_diff(first: str, other: str) -> list[Segment]:
     mine, theirs = first.split()[:MOST_WORDS], other.split()[:MOST_WORDS]
     steps = SequenceMatcher(None, mine, theirs, autojunk=False).get_opcodes()
     return [
-        Segment(_join(mine, start, end), _join(theirs, begin, stop)) for _, start, end, begin, stop in steps
+        Segment(" ".join(mine[start:end]), " ".join(theirs[begin:stop]))
+        for _, start, end, begin, stop in steps
     ]
-
-
-def _join(words: Sequence[str], start: int, end: int) -> str:
-    return " ".join(words[start:end])
 
 
 @dataclass(frozen=True, slots=True)

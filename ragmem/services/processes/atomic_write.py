@@ -40,17 +40,13 @@ def new_file(path: Path, *, force: bool = False) -> Iterator[IO[bytes]]:
         workspace(place.parent) as desk,
     ):
         draft = desk / place.name
-        with open(draft, "x+b", opener=_privately) as file:
+        with open(draft, "x+b", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
         place_for(path, force=force)
         draft.replace(place)
         sync(place.parent)
-
-
-def _privately(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
 
 
 PREFIX = ".ragmem-unfinished-"

@@ -178,11 +178,6 @@ def parse(encoded: bytes) -> Record:
     return record
 
 
-def no_later_than(time: datetime, now: datetime) -> datetime:
-    """Return a time, or now if it is in the future: clocks of other machines may be ahead, or lie."""
-    return min(time, now)
-
-
 def without_controls(text: str, *, one_line: bool = False) -> str:
     """Return a text as a record may hold it: without control characters but line feeds and tabs.
 

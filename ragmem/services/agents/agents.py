@@ -13,9 +13,17 @@ from ragmem.domain.sessions.agents import (
     AgentMessage,
     begins_or_ends,
     own_type,
+    parse_agent_id,
+    parse_event_type,
 )
 from ragmem.errors import LimitReachedError, UsageError
-from ragmem.services.agents.changes import LONGEST_WAIT_S, Events, next_events
+from ragmem.services.agents.changes import (
+    LONGEST_WAIT_S,
+    LOOK_FOR_STALE_S,
+    Events,
+    events_after,
+    mark_announced,
+)
 from ragmem.services.agents.message_sender import (
     MOST_SHORT,
     MOST_STATUS,
@@ -201,16 +209,23 @@ class Agents(MessageSender):
         Without `after`: after the last event that the agent got, from its first heartbeat on; without an
         agent, from now on. Returns nothing after the timeout.
         """
-        return next_events(
-            self.file,
-            self.changes,
-            types,
-            after=after,
-            agent=agent,
-            timeout=timeout,
-            limit=limit,
-            meanwhile=self.mark_stale,
-        )
+        for name in types:
+            parse_event_type(name)
+        if agent:
+            parse_agent_id(agent)
+        until = time.monotonic() + min(timeout, LONGEST_WAIT_S)
+        start, missed = after, False
+        while True:
+            # Nobody else may notice that an agent is silent.
+            self.mark_stale()
+            seen = self.changes.seen()
+            found = events_after(self.file, types, after=start, agent=agent, limit=limit)
+            start, missed = found.cursor, missed or found.missed
+            left = until - time.monotonic()
+            if found.events or left <= 0:
+                mark_announced(self.file, agent, start)
+                return replace(found, missed=missed)
+            self.changes.wait(seen, min(left, LOOK_FOR_STALE_S))
 
     def news(self, since: tuple[int, int]) -> tuple[tuple[int, int], frozenset[str]]:
         """Return the last message and event, and the agents with messages after the given message."""

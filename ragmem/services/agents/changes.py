@@ -3,9 +3,9 @@
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from ragmem.domain.sessions.agents import Event, parse_agent_id, parse_event_type
+from ragmem.domain.sessions.agents import Event
 from ragmem.storage.operational import agents, events
 from ragmem.storage.operational.file import OperationalFile
 
@@ -71,39 +71,6 @@ class Events:
     missed: bool = False
 
 
-def next_events(
-    file: OperationalFile,
-    changes: Changes,
-    types: Sequence[str],
-    *,
-    after: int | None,
-    agent: str,
-    timeout: float,
-    limit: int,
-    meanwhile: Callable[[], object],
-) -> Events:
-    """Return the events after a number, waiting for them; see `Agents.events`.
-
-    `meanwhile` is called each second, because nobody else may notice that an agent is silent.
-    """
-    for name in types:
-        parse_event_type(name)
-    if agent:
-        parse_agent_id(agent)
-    until = time.monotonic() + min(timeout, LONGEST_WAIT_S)
-    start, missed = after, False
-    while True:
-        meanwhile()
-        seen = changes.seen()
-        found = events_after(file, types, after=start, agent=agent, limit=limit)
-        start, missed = found.cursor, missed or found.missed
-        left = until - time.monotonic()
-        if found.events or left <= 0:
-            _mark_announced(file, agent, start)
-            return replace(found, missed=missed)
-        changes.wait(seen, min(left, LOOK_FOR_STALE_S))
-
-
 def events_after(
     file: OperationalFile, types: Sequence[str], *, after: int | None, agent: str, limit: int
 ) -> Events:
@@ -124,7 +91,8 @@ def events_after(
         return Events(tuple(found), cursor, missed=strange or start + 1 < lowest)
 
 
-def _mark_announced(file: OperationalFile, agent: str, cursor: int) -> None:
+def mark_announced(file: OperationalFile, agent: str, cursor: int) -> None:
+    """Remember the last event that an agent got."""
     if not agent or not file.exists() or file.database.read_only:
         return
     with file.read() as connection:

@@ -35,7 +35,6 @@ from ragmem.domain.sharing.record import (
     Supersession,
     Withdrawal,
     encode,
-    no_later_than,
     parse,
 )
 from ragmem.domain.sharing.state import State as SharedState
@@ -230,7 +229,8 @@ def make_item(key: str, record: SharedMemory, verdict: str, rules: Rules) -> Ite
         uri=uri,
         text=record.text,
         title=record.title,
-        event_time=no_later_than(record.event_at, rules.now),
+        # Clocks of other machines may be ahead, or lie.
+        event_time=min(record.event_at, rules.now),
         created_at=rules.now,
         updated_at=rules.now,
         content_hash=content_hash(record.text),

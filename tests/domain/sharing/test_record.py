@@ -14,7 +14,6 @@ from ragmem.domain.sharing.record import (
     Supersession,
     Withdrawal,
     encode,
-    no_later_than,
     parse,
     record_id,
     without_controls,
@@ -192,11 +191,6 @@ def test_a_record_of_a_later_version_is_kept_as_it_is(change):
     assert isinstance(record, OpaqueRecord)
     assert (record.author, record.type) == ("ann-1", data["type"])
     assert encode(record) == encoded
-
-
-def test_a_time_in_the_future_counts_as_now():
-    assert no_later_than(AT + timedelta(days=1), AT) == AT
-    assert no_later_than(AT - timedelta(days=1), AT) == AT - timedelta(days=1)
 
 
 @given(st.text(st.characters(), max_size=40))

@@ -290,17 +290,12 @@ def leader(statement: Statement, mentions: Sequence[Mention]) -> Mention | None:
     return None
 
 
-def is_comment(line: str) -> bool:
-    """Return whether a line of code is a shell comment."""
-    return line.startswith("#")
-
-
 def command_mentions(line: str) -> list[Mention]:
     """Return the names in a shell line, in order: the command first, if there is one.
 
     A line that only prints or branches has none; a comment is read as prose.
     """
-    if is_comment(line):
+    if line.startswith("#"):
         return _shift(line)
     if _ECHO.match(line):
         return find_mentions(line, BlockType.FENCE)

@@ -97,11 +97,6 @@ def announces(text: str, span: Span) -> bool:
     return first is not None and first.form is BlockType.HEADING and first.end == len(line)
 
 
-def is_fence(text: str, span: Span) -> bool:
-    """Return whether a part is a code fence."""
-    return text.startswith(("```", "~~~"), span[0])
-
-
 def find_overlaps(parts: Sequence[Span], start: int, end: int) -> range:
     """Return the indexes of the sorted spans that overlap text[start:end]."""
     if start >= end:

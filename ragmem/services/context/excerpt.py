@@ -11,7 +11,7 @@ from ragmem.domain.model import SHORT_ID_LENGTH, Chunk, Memory, Tier
 from ragmem.domain.model.document_place import describe_place
 from ragmem.domain.secrets.redaction import Redactor, cover
 from ragmem.domain.sessions.transcript import SOURCE as SESSIONS
-from ragmem.domain.text.excerpts import GAP, announces, atoms, estimate_tokens, find_overlaps, is_fence, runs
+from ragmem.domain.text.excerpts import GAP, announces, atoms, estimate_tokens, find_overlaps, runs
 from ragmem.services.retrieval.excerpts import WHOLE, SecretSearch, answer_order, secret_search
 
 ALIKE = 0.7
@@ -206,7 +206,7 @@ class Excerpt:
 
     def is_fence(self, number: int) -> bool:
         """Return whether a part is a code fence, which may be omitted alone."""
-        return is_fence(self.text, self._parts[number])
+        return self.text.startswith(("```", "~~~"), self._parts[number][0])
 
     @cached_property
     def _parts(self) -> Sequence[tuple[int, int]]:

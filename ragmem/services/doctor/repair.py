@@ -2,7 +2,7 @@
 
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -90,11 +90,15 @@ def rechunk(catalog: Catalog, sizes: ChunkingSettings) -> int:
     unsound = [
         memory for memory in catalog.memories.each() if not _fits(memory, catalog.memories.chunks(memory))
     ]
-    for batch in batches(unsound, ACCEPTED_AT_ONCE):
+    _accept(catalog, unsound, sizes)
+    return len(unsound)
+
+
+def _accept(catalog: Catalog, memories: Sequence[Memory], sizes: ChunkingSettings) -> None:
+    for batch in batches(memories, ACCEPTED_AT_ONCE):
         catalog.memories.accept(
             [(as_pending(memory), chunks_of(memory, sizes, redactor=catalog.redactor)) for memory in batch]
         )
-    return len(unsound)
 
 
 def _fits(memory: Memory, chunks: tuple[Chunk, ...]) -> bool:
@@ -179,13 +183,7 @@ def salvage(patient: DoctorContext) -> str:
         try:
             fresh.prepare()
             write_salvaged(found, fresh)
-            for batch in batches(found.memories, ACCEPTED_AT_ONCE):
-                fresh.memories.accept(
-                    [
-                        (as_pending(memory), chunks_of(memory, sizes, redactor=patient.catalog.redactor))
-                        for memory in batch
-                    ]
-                )
+            _accept(fresh, found.memories, sizes)
         finally:
             fresh.close()
         fold_log(workplace / path.name)

@@ -401,7 +401,7 @@ def test_memories_outlive_their_transcript(memory, path, home):
     path.write_bytes(Session().ask().text)
     take(memory, path, ended=True)
     shutil.rmtree(home / ".claude")
-    from ragmem.services.lifecycle.missing_sources import find_missing_memories
+    from ragmem.services.lifecycle.upkeep import find_missing_memories
 
     assert find_missing_memories(memory.catalog, memory.settings, home=home) == set()
 

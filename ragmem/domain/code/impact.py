@@ -30,7 +30,10 @@ class Dependent:
 
 
 def dependents(edges: Iterable[Edge], targets: Collection[str]) -> list[Dependent]:
-    """Return the dependents of the targets, without these: nearest first, then by score and name."""
+    """Return the dependents of the targets, without the targets: nearest first, then by score and name.
+
+    Other edges have no effect. The time is linear in the number of edges.
+    """
     references_of = _references(edges, targets)
     depths = _depths(references_of, targets)
     scores = _scores(references_of, depths)

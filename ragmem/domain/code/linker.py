@@ -288,6 +288,7 @@ class _Linker:
         return (Resolution(outside, internal=False) if by_name else None), True
 
     def _bare_callee(self, path: str, symbol: str, name: str, owner: str) -> Resolution | None:
+        """Return the callee of a call without a receiver."""
         found = self.names.lookup(path, symbol, name)
         if found is None and self.family == "php":
             return self.names.member("", name)  # the global function

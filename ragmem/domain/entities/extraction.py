@@ -149,6 +149,7 @@ def _is_german(text: str) -> bool:
 
 
 def _mentions(statement: Statement, tools: Mapping[str, str]) -> list[Mention]:
+    """Return the mentions of a statement."""
     if statement.shell:
         return command_mentions(statement.text)
     if not statement.data:

@@ -14,7 +14,10 @@ _PART = lazy(r"[^\s\"'`,;|()<>\[\]]{6,}")
 
 
 def sanitize_text(text: str, redactor: Redactor) -> str:
-    """Return a text without secrets, private or injected blocks, and memory files' blocks; idempotent."""
+    """Return a text without secrets, private blocks, injected blocks and blocks of memory files.
+
+    The function is idempotent.
+    """
     # The removal of a block may join the text around it to a new block.
     for _ in range(MOST_PASSES):
         before = text

@@ -70,7 +70,10 @@ BY_WORDS = 0.6
 
 
 def weights(found: Iterable[tuple[str, Iterable[int]]]) -> dict[str, dict[int, float]]:
-    """Return project -> word -> weight: 1 for a word of one memory only, hardly anything for one of all."""
+    """Return project -> word -> weight, given the project and the distinct words of each memory.
+
+    A word weighs 1 that no other memory has, and hardly anything that all have.
+    """
     among: Counter[str] = Counter()
     having: dict[str, Counter[int]] = {}
     for project, words in found:

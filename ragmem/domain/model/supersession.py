@@ -138,7 +138,10 @@ class _ReferenceIndex:
 
 
 def successors(memories: Sequence[Memory]) -> dict[str, str]:
-    """Return superseded id -> id of its last successor, among these memories; nothing within a circle."""
+    """Return id of a superseded memory -> id of its last successor, among these memories.
+
+    See `direct_successors`; memories that replace each other in a circle are not superseded.
+    """
     direct = direct_successors(memories)
     last: dict[str, str] = {}
     for key in direct:

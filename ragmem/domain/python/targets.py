@@ -83,7 +83,10 @@ class Targets(ABC):
             self.entries.put(self.scope, name, at[0], self.facts.lists["puts"][-1])
 
     def entry(self, node: ast.Subscript) -> tuple[int, int | list[Any] | None]:
-        """Return the nodes of a container and of a key; a constant key does not read the other entries."""
+        """Return the nodes of a container and of the key at which an entry is read or written.
+
+        An access by a constant key does not read the other entries.
+        """
         name = node.value.id if isinstance(node.value, ast.Name) and not self.scope.hidden else ""
         unread = self.scope.unread.get(name)
         base = self.value(node.value)

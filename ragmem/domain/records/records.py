@@ -164,6 +164,7 @@ def fields_text(fields: Mapping[str, Value]) -> str:
 
 
 def _lines(value: Value) -> list[str]:
+    """Return the lines of a value that are not blank."""
     if isinstance(value, bool):
         return []
     if isinstance(value, str):

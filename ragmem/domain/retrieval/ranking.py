@@ -155,6 +155,7 @@ def _contains_chunk(match: Match, other: Match) -> bool:
 
 
 def _words(text: str) -> frozenset[str]:
+    """Return the set of words of a text, in lower case."""
     if text.isascii():
         # Most texts are, and this takes a fifth of the time.
         return frozenset(text.encode().translate(_ASCII_WORDS).decode().split())

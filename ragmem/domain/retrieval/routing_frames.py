@@ -166,7 +166,10 @@ def code_frame(text: str) -> Frame | None:
 
 
 def agents_frame(text: str) -> Frame | None:
-    """Return the agents named in a short question about active ones (none: all); None for any other."""
+    """Return the names of agents in a short question about active agents; None for other questions.
+
+    No names mean all agents.
+    """
     words = _words(text)
     known = _FRAME | _AGENTS | _PERSONS | _ACTIVITY | _OTHER_WORDS
     names = tuple(dict.fromkeys(word for word, form in words if form not in known))

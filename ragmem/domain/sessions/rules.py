@@ -121,6 +121,7 @@ def excerpt(text: str, at: int) -> str:
 
 
 def _prose(text: str) -> str:
+    """Return a text without its fenced code."""
     return "\n".join(
         text[block.start : block.end] for block in blocks(text) if block.form is not BlockType.FENCE
     )

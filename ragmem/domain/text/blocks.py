@@ -172,6 +172,7 @@ def sections(text: str, begin: int, stop: int) -> Iterator[tuple[tuple[str, ...]
 
 
 def _clip(title: str) -> str:
+    """Shorten a title for a path."""
     return title if len(title) <= MAX_TITLE_CHARS else title[: MAX_TITLE_CHARS - 1] + "…"
 
 

@@ -141,6 +141,7 @@ def _halve(atoms: list[Piece], most: int) -> list[list[Piece]]:
 
 
 def _join(text: str, atoms: Sequence[Piece], path: tuple[str, ...]) -> Piece:
+    """Return the piece from the first to the last atom."""
     start, end = trim(text, atoms[0].start, atoms[-1].end)
     return Piece(start, end, size_of(text, start, end), path, path, all(atom.bare for atom in atoms))
 
@@ -178,4 +179,5 @@ def _fits_with(last: Piece, piece: Piece, follows: tuple[str, ...], budget: Budg
 
 
 def _common(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the longest common prefix of two paths."""
     return tuple(commonprefix((one, other)))

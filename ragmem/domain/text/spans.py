@@ -35,7 +35,10 @@ def days(first: date, count: int = 1) -> ClosedSpan:
 
 
 def months(year: int, month: int, count: int = 1) -> ClosedSpan:
-    """Return whole months; below 1 and above 12 they are of other years. Raises ValueError beyond 1..9999."""
+    """Return a span of whole months; a month below 1 or above 12 counts into other years.
+
+    Raises ValueError beyond the years 1 to 9999.
+    """
     return _first_of(year, month), _first_of(year, month + count)
 
 

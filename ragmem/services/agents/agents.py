@@ -138,7 +138,10 @@ class Agents(MessageSender):
                 messages.mark_delivered(connection, wanted, self._now())
 
     def acknowledge(self, agent: str, ids: Sequence[int]) -> Acknowledgement:
-        """Acknowledge messages, once or again; raises NotFoundError for an agent that never checked in."""
+        """Acknowledge messages of an agent; a second acknowledgement has no effect.
+
+        Raises NotFoundError for an agent that never checked in.
+        """
         if len(ids) > MOST_IDS:
             raise UsageError(f"{len(ids):,} ids are too many", hint=f"up to {MOST_IDS:,} at a time")
         self.require(agent)
@@ -187,7 +190,10 @@ class Agents(MessageSender):
         return silent
 
     def publish(self, type_: str, *, agent: str = "", data: Mapping[str, Any] | None = None) -> int:
-        """Publish an event to all listeners; return its number. Raises UsageError for a type of ragmem."""
+        """Publish an event to all listeners; return its number.
+
+        Raises UsageError for a type that is ragmem's own.
+        """
         own_type(type_)
         if agent:
             self._check_id(agent)

@@ -158,6 +158,7 @@ class MessageSender:
         return found
 
     def _check_id(self, agent: str) -> None:
+        """Raise UsageError for an invalid id of an agent."""
         refuse_secret(parse_agent_id(agent), "id of the agent", redactor=self._redactor)
 
     def _deliver(

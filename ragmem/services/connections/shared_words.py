@@ -57,7 +57,10 @@ class WordNumbers:
         return len(self._numbers)
 
     def of(self, title: str, text: str, summary: str, names: Iterable[str]) -> list[int]:
-        """Return the numbers of a memory's words, with repetitions and STOP_WORD; `names` are in the text."""
+        """Return the numbers of a memory's words, with repetitions and SAYS_NOTHING; `names` are its names.
+
+        `names` are what the text names.
+        """
         content = f"{title}\n{text if len(text) <= WHOLE or not summary else summary}"
         known, named = self._words, self._names
         found = [known[word] for word in fold_words(content)]
@@ -174,7 +177,10 @@ class SharedWords:
         return kept
 
     def overlap(self, ones: Rows, others: Rows) -> Numbers:
-        """Return the overlap of pairs, 0 (nothing) to 1 (a lot); equal values in `ones` must be adjacent."""
+        """Return the overlap of pairs, from 0 to 1; equal values in `ones` must be adjacent.
+
+        0 is nothing, 1 a lot.
+        """
         if not len(ones):
             return np.empty(0)
         self._learn(np.concatenate([ones, others]))

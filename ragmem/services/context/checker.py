@@ -106,7 +106,10 @@ def rules_file(settings: CheckSettings, *, config: Path, home: Path) -> Path:
 
 
 def read_rules(path: Path) -> list[Rule]:
-    """Return the rules of a TOML file, else of Markdown; raises ConfigError if unreadable or without any."""
+    """Return the rules of a file: TOML by its name, else Markdown.
+
+    Raises ConfigError for an unreadable file, and for one without rules.
+    """
     try:
         text = read_text(path, max_bytes=MAX_RULES_BYTES)
     except SourceError as error:

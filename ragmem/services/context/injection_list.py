@@ -51,7 +51,10 @@ def find_injections(
 
 
 def find_injected_memory(catalog: Catalog, prefix: str) -> str:
-    """Return the full id of a stored, archived or once injected memory; raises NotFoundError for another."""
+    """Return the full id of a stored, archived or once injected memory.
+
+    Raises NotFoundError for any other.
+    """
     try:
         return catalog.memories.resolve(prefix).id
     except NotFoundError:

@@ -19,7 +19,10 @@ _NAME = "agents"
 
 
 def check_agents(patient: DoctorContext) -> Iterator[Check]:
-    """Report damage, full inboxes, and messages for silent agents; nothing if no agent ever checked in."""
+    """Report damage of the file, full inboxes, and messages that wait for silent agents.
+
+    There is no check if no agent ever checked in.
+    """
     file = OperationalFile(patient.settings.places.data)
     if not file.exists():
         return

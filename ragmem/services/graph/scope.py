@@ -63,7 +63,10 @@ class GraphScope:
         return [place.project for place in self._find_by_name(name, others)]
 
     def top(self, limit: int, prefix: str = "") -> list[ScopedEntity]:
-        """Return the most connected entities, or those with this prefix in any case; once per project."""
+        """Return the most connected entities, or those with this prefix in any case.
+
+        An entity of several projects is listed once for each.
+        """
         found = [
             ScopedEntity(project, entity, degree)
             for project in self.projects

@@ -158,7 +158,10 @@ class GraphViews:
         )
 
     def timeline(self, name: str, *, since: datetime | None = None, limit: int = 50) -> Timeline:
-        """Return the timeline of an entity, by event times; raises NotFoundError with similar names."""
+        """Return the timeline of an entity, by the event times of the memories, since a moment.
+
+        Raises NotFoundError with similar names.
+        """
         places = self.scope.find(name)
         found = []
         for place in places:

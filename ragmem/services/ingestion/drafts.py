@@ -72,7 +72,10 @@ def text_draft(
     projects: ProjectFinder,
     cwd: Path,
 ) -> Draft:
-    """Return the draft of a text, named by its content; raises UsageError if empty, too long or not UTF-8."""
+    """Return the draft of a text without a file; its identity is its content.
+
+    Raises UsageError for a text that is empty, too long, or not UTF-8.
+    """
     limit = settings.seed.max_file_bytes
     if len(raw) > limit:
         raise UsageError(
@@ -280,7 +283,10 @@ def scope_of(path: Path, options: DraftOptions, *, catalog: Catalog, projects: P
 
 
 def find_or_create_project(catalog: Catalog, name: str) -> str:
-    """Return the id of a known or a new project; raises UsageError for an ambiguous or invalid name."""
+    """Return the id of a known project, or of a new one with this name.
+
+    Raises UsageError for an ambiguous or invalid name.
+    """
     if catalog.exists():
         catalog.prepare()
         try:

@@ -150,6 +150,7 @@ def _select_files(folder: Path, names: Sequence[str], limits: Limits) -> Iterato
 
 
 def _batches(chosen: Iterable[tuple[Path, int]]) -> Iterator[list[Path]]:
+    """Yield the files of each batch."""
     batch: list[Path] = []
     size = 0
     for path, length in chosen:

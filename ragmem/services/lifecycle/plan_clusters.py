@@ -43,7 +43,10 @@ class Segment:
 
 
 def word_diff(first: str, other: str) -> list[Segment]:
-    """Return the segments of two texts in order, ignoring white space; of very long ones the beginnings."""
+    """Return the segments of two texts in order; white space makes no difference.
+
+    Of very long texts only the beginnings are compared.
+    """
     mine, theirs = first.split()[:MOST_WORDS], other.split()[:MOST_WORDS]
     steps = SequenceMatcher(None, mine, theirs, autojunk=False).get_opcodes()
     return [

@@ -156,7 +156,10 @@ def apart(ids: Iterable[str], by: Mapping[str, str]) -> list[list[str]]:
 
 
 def find_inconsistent(catalog: Catalog, store: Store, *, removing: Collection[str]) -> Iterator[Decision]:
-    """Yield decisions on entries that only store or catalog has, but for transcripts waiting for vectors."""
+    """Yield decisions on entries that only the store or only the catalog has.
+
+    Transcripts that wait for their vectors are ignored.
+    """
     stored = store.memory_ids()
     pending = catalog.memories.ids(states=[State.PENDING])
     unfinished = pending - deferred_ids(catalog)

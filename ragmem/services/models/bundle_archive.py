@@ -139,7 +139,10 @@ def _entry(name: str, size: int) -> tarfile.TarInfo:
 
 
 def verify(path: Path) -> Manifest:
-    """Verify a bundle and return its manifest; raises RagmemError if anything differs from the original."""
+    """Verify a bundle and return its manifest; nothing is written.
+
+    Raises RagmemError for a file that is not a bundle, or differs in any way from what was written.
+    """
     is_compressed(path)
     with _members(path) as members:
         manifest = _manifest(path, members)

@@ -105,7 +105,10 @@ class Hub:
             ) from error
 
     def fetch(self, model: HubModel, file: HubFile, into: Path) -> Iterator[int]:
-        """Download or resume the missing part of a file; yield each piece's bytes; raises RagmemError."""
+        """Download the missing part of a file; yield the bytes of each piece.
+
+        A broken download is resumed. Raises RagmemError if the file is unavailable.
+        """
         path = f"{quote(model.name)}/resolve/{quote(model.revision, safe='')}/{quote(file.path)}"
         tries = 0
         while (begun := into.stat().st_size if into.exists() else 0) < file.bytes or not into.exists():

@@ -233,7 +233,10 @@ def _new_folder(fetching: PullPlan, origin: str, *, now: datetime) -> Iterator[P
 
 
 def removable_folders(data: Path, name: str) -> list[Path]:
-    """Return the folders of a model and of interrupted pulls of it; raises NotFoundError if there is none."""
+    """Return the folders of a pulled model, and of interrupted pulls of it.
+
+    Raises NotFoundError if there are none.
+    """
     folder = folder_of(data, name)
     found = [path for path in (folder, _partial(folder)) if path.is_dir()]
     if not found:

@@ -38,7 +38,10 @@ _OF_THE_MODEL = ("dimensions", "query_prefix", "document_prefix", "price", "pric
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """A requested model: BACKEND, BACKEND:MODEL, a local model or its folder, or none; empty: not set."""
+    """A requested model: BACKEND, BACKEND:MODEL, a local model or its folder, or none.
+
+    Empty fields and 0 are not set.
+    """
 
     model: str
     language: bool = False
@@ -171,7 +174,10 @@ def _resolve(
 
 
 def _match(request: ModelRequest, models: Sequence[LocalModel]) -> LocalModel | None:
-    """Return the local model of a name, if any; raises UsageError for several, or for another purpose."""
+    """Return the local model of a name, None without one.
+
+    Raises UsageError if there are several, or if it is for the other purpose.
+    """
     matching = {found.name: found for found in models if request.model.lower() in _short_names(found)}
     if len(matching) > 1:
         raise UsageError(

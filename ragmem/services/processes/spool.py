@@ -113,7 +113,10 @@ class Spool(Generic[Held]):
         return {name: f".{end}" for name, _, end in parts if f".{end}" in (suffixes or (OPEN, CLOSED))}
 
     def read(self, *suffixes: str) -> dict[str, SpoolFile[Held]]:
-        """Return the readable files with their contents, by name; only new lines are read."""
+        """Return the files with their contents, by name; only new lines are read.
+
+        Unreadable files are left out.
+        """
         with self._guard:
             names = self.names(*suffixes)
             self._read = {name: self._read.get(name) or SpoolFile(self._empty()) for name in names}

@@ -245,6 +245,7 @@ def assign_named(context: ProjectContext, settings: Settings) -> list[ProjectCha
 
 
 def _undo_join(context: ProjectContext, project: str, alias: str) -> ProjectChange:
+    """Undo a join."""
     catalog = context.catalog
     former = catalog.projects.former(project)
     ids = {key for key, before in former.items() if before == alias}

@@ -114,7 +114,10 @@ def prompt_of(wanted: AnswerRequest) -> str:
 
 
 def format_history(history: Sequence[tuple[str, str]], *, room: int | None = MAX_HISTORY_CHARS) -> str:
-    """Return the latest turns, a paragraph each with its role, in at most `room` characters (None: any)."""
+    """Return the latest turns of a conversation, one paragraph each, with their roles.
+
+    `room` is the maximum number of characters; None: no limit.
+    """
     kept: list[str] = []
     left = room
     for role, text in reversed(history):

@@ -117,6 +117,7 @@ def find_unread(
 
 
 def _known(catalog: Catalog) -> set[str]:
+    """Return the paths of what is stored, and of the transcripts that were read."""
     if not catalog.exists():
         return set()
     sources = [str(row["source"]) for row in catalog.overview.source_rows() if row["source"] != SOURCE]

@@ -100,7 +100,10 @@ def run(
 
 
 def start(git_dir: Path, *arguments: str) -> subprocess.Popen[bytes]:
-    """Start a git command on a bare repository that answers on pipes until `stop`; may raise GitError."""
+    """Start a git command that reads a bare repository of our own and answers on pipes; end it with `stop`.
+
+    Raises GitError if git cannot be run.
+    """
     try:
         return subprocess.Popen(  # noqa: S603 - no shell, and the arguments are ours
             _command(git_dir, arguments, remote=False),

@@ -107,7 +107,10 @@ def list_review(
 
 
 def find_record(catalog: Catalog, project: str, prefix: str) -> ReviewItem:
-    """Return the record under the start of its or its memory's id; raises NotFoundError for none or more."""
+    """Return the record under the start of its id or of its memory's id.
+
+    Raises NotFoundError for none and for several.
+    """
     wanted = prefix.strip().lower()
     valid = len(wanted) >= MIN_PREFIX and wanted.isalnum()
     found = catalog.shared.with_prefix(project, wanted) if valid else []

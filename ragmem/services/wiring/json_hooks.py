@@ -38,7 +38,10 @@ class Hook:
 
 
 def read_hooks(text: str) -> list[Hook]:
-    """Return every hook of a settings file in order, without other entries; raises JsonTextError."""
+    """Return every hook of a settings file in order; entries of another form are skipped.
+
+    Raises JsonTextError for invalid JSON.
+    """
     return list(iterate_hooks(read_json(text))) if text.strip("\ufeff \t\r\n") else []
 
 

@@ -54,7 +54,10 @@ class Child:
 
 
 def read_json(text: str) -> Node:
-    """Parse JSON with comments and last commas; raises JsonTextError if it is invalid or has no value."""
+    """Parse a text, which may have comments and a comma after the last entry.
+
+    Raises JsonTextError for invalid JSON and for a text without a value.
+    """
     reader = _Reader(text)
     start = reader.gap(1 if text.startswith("\ufeff") else 0)
     node = reader.value(start, 0)

@@ -77,7 +77,10 @@ def script_of(shell: ShellName) -> bytes:
 
 
 def shell_in_use(parent: str, environ: Mapping[str, str]) -> ShellName:
-    """Return the shell that started ragmem, else the login shell; raises UsageError for any other shell."""
+    """Return the shell that has started ragmem, the process `parent`, else the person's login shell.
+
+    Raises UsageError where neither is one of the three.
+    """
     for one in (parent.removeprefix("-"), environ.get("SHELL", "")):
         for known in SCRIPTS:
             if Path(one).name == known:
@@ -110,7 +113,10 @@ def plan_installation(
     edit: bool = False,
     root: Path = Path("/"),
 ) -> Installation:
-    """Plan an installation; `edit` adds lines to the start-up file. Raises UsageError for a foreign file."""
+    """Plan the installation for a shell; `edit` adds the lines to the start-up file.
+
+    Raises UsageError for an existing file that was not written by ragmem.
+    """
     file, text = place_of(shell, environ, home=home), script_of(shell)
     change: Change = "unchanged" if _read_script(file) == text else "written"
     start_up, lines = _start_up(shell, file, environ, home=home, root=root)

@@ -141,7 +141,10 @@ def insert_flag(path: Path, text: str, assistant: Assistant) -> tuple[str, Inser
 
 
 def remove_flag(path: Path, text: str, assistant: Assistant, wiring: InsertionRecord) -> str:
-    """Return the text without the inserted switch, unless it is off by now; raises ConfigError if no TOML."""
+    """Return the text without the inserted switch, unless somebody has turned it off since.
+
+    Raises ConfigError for a file that is not TOML.
+    """
     table, key, *_ = assistant.switch
     change = plan(path, {table: {key: None}})
     as_put = change.before == text and flag_state(text, assistant) is True

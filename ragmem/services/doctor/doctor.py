@@ -6,12 +6,12 @@ from dataclasses import replace
 from ragmem.errors import EXIT_DAMAGED, RagmemError
 from ragmem.services.doctor import (
     assistants,
+    backlog,
     database,
     home,
     models,
     projects,
     sources,
-    waiting,
     warm_process,
 )
 from ragmem.services.doctor.report import Check, DoctorContext, Examination, Report
@@ -49,8 +49,8 @@ _CONTENT: _Checks = (
     ("extraction", models.check_extraction),
     ("spend", models.check_spend),
     ("projects", projects.check_projects),
-    ("approval", waiting.check_approval),
-    ("sharing", waiting.check_sharing),
+    ("approval", backlog.check_approval),
+    ("sharing", backlog.check_sharing),
     ("moments", assistants.check_moments),
 )
 _TRANSCRIPTS = ("transcripts", sources.check_transcripts)
@@ -59,7 +59,7 @@ _OUTSIDE: _Checks = (
     ("hook events", sources.check_events),
     _TRANSCRIPTS,
     ("hooks", assistants.check_assistants),
-    ("agents", waiting.check_agents),
+    ("agents", backlog.check_agents),
 )
 
 

@@ -184,10 +184,9 @@ def test_a_signal_to_end_is_obeyed_with_0_once_the_event_is_kept(number, hooks):
         stdout=subprocess.PIPE,
         env={**hooks.environ, "RAGMEM_HOOKS_WRITE_DEADLINE_S": "30"},
     ) as process:
-        # It listens for signals from before it has read anything.
-        process.stdin.write(b'{"session_id": ')
+        # It listens for signals from before it has read anything, and no pipe holds so much unread.
+        process.stdin.write(b'{"prompt": "%s", "session_id": ' % (b"x" * 2_000_000))
         process.stdin.flush()
-        time.sleep(0.7)
         process.send_signal(number)
         process.stdin.write(b'"s9", "transcript_path": "/t/s9.jsonl"}')
         process.stdin.close()

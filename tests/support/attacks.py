@@ -469,19 +469,20 @@ class Honest:
     """A client that asks again and again over a new connection, and notes how long each answer takes."""
 
     target: Target
+    clock: Callable[[], float] = time.perf_counter
     every_s: float = 0.05
     took: list[float] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
 
     def ask(self) -> None:
-        begun = time.perf_counter()
+        begun = self.clock()
         try:
             status = self.target.status(
                 self.target.post("/query", b'{"query": "which database do we deploy"}', "Connection: close")
             )
         except OSError as error:
             status = repr(error)
-        self.took.append(time.perf_counter() - begun)
+        self.took.append(self.clock() - begun)
         if status != "200":
             self.failed.append(status)
 

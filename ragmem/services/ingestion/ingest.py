@@ -85,7 +85,7 @@ def ingest(
 
     A draft with a low signal stays in the buffer, where full text finds it, unless `rule` is "off". Each
     batch is durable before its vectors and graph are made; without a model it stays pending, its note says
-    why, and a later seed or ingest finishes it. An unchanged draft costs nothing.
+    why, and a later seed or ingest finishes it. An unchanged draft is classified, and changes nothing.
 
     A draft that a rule, the database or the model rejects stops no other: `refusals` gets it, and it has no
     result unless it is stored. Without `refusals` it is an error, raised after the others are stored.

@@ -299,10 +299,12 @@ def _tell(warnings: Sequence[str], problems: Sequence[str]) -> None:
         tell(f"failed: {problem}")
 
 
-def _point_to_seed(folder: "FolderSurvey") -> None:
-    if folder.sources:
-        asked = " ".join(f"-s {name}" for name in folder.sources)
-        tell(f"note: seed also reads this folder and tracks changes: ragmem seed {asked}")
+def _point_to_seed(folders: Sequence["FolderSurvey"]) -> None:
+    for folder in folders:
+        if folder.sources:
+            asked = " ".join(f"-s {name}" for name in folder.sources)
+            which = f'"{folder.folder}"' if len(folders) > 1 else "this folder"
+            tell(f"note: seed also reads {which} and tracks changes: ragmem seed {asked}")
 
 
 def _confirm_large_folders(
@@ -313,8 +315,7 @@ def _confirm_large_folders(
     A dry run stores nothing, so it asks only about folders of unknown size.
     """
     folders = memory.ingestion.survey([Path(path) for path in paths if path != "-"])
-    for one in () if quiet else folders:
-        _point_to_seed(one)
+    _point_to_seed(() if quiet else folders)
     large = [one for one in folders if (one.more if dry_run else one.is_large)]
     if yes or not large:
         return

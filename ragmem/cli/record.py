@@ -31,7 +31,9 @@ Exit codes:
 
 @app.command(epilog=EPILOG)
 def record(
-    type_: Annotated[RecordType, typer.Argument(metavar="TYPE", help=f"Its sort: {', '.join(RecordType)}.")],
+    type_: Annotated[
+        RecordType, typer.Argument(metavar="TYPE", help=f"The type of the record: {', '.join(RecordType)}.")
+    ],
     text: Annotated[
         str,
         typer.Argument(

@@ -71,7 +71,7 @@ def merges(
         ],
     )
     if len(found) > len(shown):
-        tell(f"and {plural(len(found) - len(shown), 'merge')} more: --limit")
+        tell(f"{plural(len(found) - len(shown), 'more merge')}; -n shows them")
     return EXIT_OK
 
 

@@ -1,6 +1,6 @@
 """`ragmem inspect records`: show the typed records, newest first."""
 
-from ragmem.cli.common import moment, open_memory, say_json, table
+from ragmem.cli.common import moment, open_memory, say_json, table, tell
 from ragmem.cli.options import (
     AllOption,
     JsonOption,
@@ -43,6 +43,12 @@ def records(
         )
     if as_json:
         say_json({"schema": 1, "records": [record_shape(item, redactor=memory.redactor) for item in found]})
+        return EXIT_OK
+    if not found:
+        is_filtered = type_ or project or spec or since
+        tell(
+            "no such record" if is_filtered else "there are no records; store one: ragmem record gotcha TEXT"
+        )
         return EXIT_OK
     table(
         ("id", "at", "type", "project", "spec", "record"),

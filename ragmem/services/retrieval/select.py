@@ -329,8 +329,8 @@ def _silence_note(
         return "no memory is relevant enough to answer this; --nearest shows the nearest"
     if silent:
         return (
-            f"no memory answers this: the best one has a relevance of {evidence['relevance']:.2f}, and an"
-            f" answer {evidence['floor']:.2f} or more; --nearest shows what is nearest"
+            f"no memory answers this: the best has a relevance of {evidence['relevance']:.2f}, an answer"
+            f" needs {evidence['floor']:.2f}; --nearest shows the nearest"
         )
     return ""
 

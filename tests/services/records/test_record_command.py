@@ -65,6 +65,15 @@ def test_several_records_come_in_one_document(ragmem):
     assert len(json.loads(ragmem("inspect", "records", "--json").stdout)["records"]) == 3
 
 
+def test_a_list_without_records_names_the_command_that_stores_one(ragmem):
+    given = ragmem("ingest", "-", stdin="Tides are read at noon.")
+    assert given.returncode == 0
+    empty = ragmem("inspect", "records")
+    assert (empty.returncode, empty.stdout) == (0, "")
+    assert "store one: ragmem record gotcha TEXT" in empty.stderr
+    assert "no such record" in ragmem("inspect", "records", "--since", "7d").stderr
+
+
 def test_what_a_dry_run_shows_is_not_stored(ragmem):
     shown = ragmem("record", "gotcha", "No summer time.", "--dry-run")
     assert shown.stdout == "# Gotcha\n\nNo summer time.\n"

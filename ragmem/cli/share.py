@@ -393,6 +393,8 @@ def show_list(
     )
     if approval is Approval.PROPOSED and waiting > len(found):
         tell(f"{waiting - len(found):,} more wait; --limit shows more")
+    if approval is Approval.PROPOSED:
+        tell("next: ragmem share review accept ID, or reject ID; `show ID` prints the text")
     return EXIT_OK
 
 

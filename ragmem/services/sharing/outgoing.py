@@ -154,7 +154,7 @@ def _choose(
             former = [row for row in by_memory.get(memory.id, ()) if not row.withdrawn]
             reason = _reason_to_stay(memory, standings[memory.id], wish)
             if reason == "" and memory.id in by_memory and not former and not wish.ids:
-                reason = "withdrawn before; its ID shares it again"
+                reason = "it was withdrawn; `ragmem share push ID` shares it again"
             if reason:
                 plan.kept.append(KeptMemory(memory, reason))
             elif reason == "":

@@ -166,6 +166,16 @@ def test_what_ada_decided_is_told_to_bobs_assistant_with_her_name_after_review_a
     assert git(bob.folder, "for-each-ref", "refs/ragmem") == ""
 
 
+def test_the_list_for_review_and_a_withdrawn_memory_name_the_next_command(team):
+    ada, bob = team
+    identifier = ada.decide(QUEUE)
+    ada.tell("share", "push", "--yes")
+    bob.tell("share", "fetch")
+    assert "ragmem share review accept ID" in bob("share", "review").stderr
+    ada.tell("share", "withdraw", identifier)
+    assert "ragmem share push ID" in ada("share", "push", "--yes").stderr
+
+
 def test_the_doctor_names_what_waits_for_a_review(team):
     ada, bob = team
     ada.decide(QUEUE)

@@ -30,6 +30,10 @@ DECAY = 0.7
 MIN_WORDS = 5
 """Minimum number of content words of a prompt that can start a topic."""
 
+MIN_ASKING_WORDS = 3
+"""The same for the first prompt of a session if it asks. Of 638 prompts of five sets 42 more got the right
+memory and 1 more got only others; so did 4 of 240 on other subjects. After a short order most is noise."""
+
 POINTING_WORDS = 20
 """A prompt with at most this many words that refers back ("this", "again") has no topic of its own."""
 
@@ -75,6 +79,13 @@ _POINTING = re.compile(
     r"|[こそあ](?:れ|の|ちら)|上記|同様|まだ|もう一度|再度",
     re.IGNORECASE,
 )
+_ASKING = re.compile(
+    r"(?!(?:please|can|could|would|will)\b)(?:.*[?\uff1f\u061f]$"
+    r"|(?:what|who|whose|whom|where|when|which|why|how|is|are|was|were|do|does|did|has|have|had)\b)",
+    re.IGNORECASE | re.DOTALL,
+)
+"""A question; "could you ...?" is an order."""
+
 _SMALL_WORDS = """
 a about again all an and are as at be but by can continue could do does done for from go good great has
 have how i if in is it its just let let's lets like look make me my next nice no not now of ok okay on
@@ -139,13 +150,14 @@ def prompt_text(prompt: str) -> str:
 def reason_to_skip(prompt: str, *, first: bool = False) -> str:
     """Return why a prompt cannot start a topic, "" if it can and its vector is needed.
 
-    The `first` prompt of a session cannot refer back.
+    The `first` prompt of a session cannot refer back, and may be a shorter question.
     """
     text = prompt_text(prompt)
     unspaced = "" if text.isascii() else "".join(_UNSPACED.findall(text))
     words = _WORD.findall(_UNSPACED.sub(" ", text) if unspaced else text)
     said = sum(word.lower() not in _SMALL for word in words) + count_words(_SMALL_UNSPACED.sub("", unspaced))
-    if said < MIN_WORDS or is_order(text):
+    least = MIN_ASKING_WORDS if first and _ASKING.match(text) else MIN_WORDS
+    if said < least or is_order(text):
         return "too few content words" if len(text) * 2 > len(prompt.strip()) else "a paste"
     if not first and len(words) + count_words(unspaced) <= POINTING_WORDS and _POINTING.search(text):
         return "points back"

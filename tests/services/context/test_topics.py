@@ -148,6 +148,22 @@ def test_a_prompt_without_spaces_can_say_too_little_or_point_back(prompt, reason
     assert reason_to_skip(prompt) == reason
 
 
+@pytest.mark.parametrize(
+    "prompt",
+    ["how are crisis events escalated", "Which port does the staging cluster take?", "¿Dónde están las copias?"],
+)
+def test_the_first_prompt_may_be_a_short_question(prompt):
+    assert reason_to_skip(prompt, first=True) == ""
+    assert reason_to_skip(prompt) == "too few content words"
+
+
+@pytest.mark.parametrize(
+    "prompt", ["how are we doing?", "write a commit message", "Could you fix the failing tests?", "is CI red"]
+)
+def test_the_first_prompt_may_say_too_little_or_be_an_order(prompt):
+    assert reason_to_skip(prompt, first=True) == "too few content words"
+
+
 TYPED = """
 ## User Input
 

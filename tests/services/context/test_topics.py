@@ -150,7 +150,11 @@ def test_a_prompt_without_spaces_can_say_too_little_or_point_back(prompt, reason
 
 @pytest.mark.parametrize(
     "prompt",
-    ["how are crisis events escalated", "Which port does the staging cluster take?", "¿Dónde están las copias?"],
+    [
+        "how are crises escalated on call",
+        "Which port does staging listen on today?",
+        "¿Dónde están las copias?",
+    ],
 )
 def test_the_first_prompt_may_be_a_short_question(prompt):
     assert reason_to_skip(prompt, first=True) == ""

@@ -170,6 +170,7 @@ def _document(report: Any, *, explain: bool) -> dict[str, Any]:
         "pending": report.pending,
         "note": report.note,
         "run": report.run,
+        "lost": report.lost,
         "sources": [asdict(tally) for tally in report.tallies],
         "problems": [asdict(problem) for problem in report.problems],
         "characters": report.characters,
@@ -225,6 +226,11 @@ def _say(report: Any, *, listed: bool, explain: bool, quiet: bool, named: bool) 
         tell(f"{plural(report.resumed, 'memory', 'memories')} of an earlier run {done}")
     if report.streamed:
         _tell_transcripts(report.streamed, dry_run=report.dry_run)
+    if report.lost:
+        gone = plural(report.lost, "memory", "memories")
+        tell(
+            f"note: the files of {gone} are gone; `ragmem gc --missing --dry-run` lists what can be archived"
+        )
     if report.note:
         waiting = plural(report.pending, "memory waits", "memories wait")
         tell(

@@ -13,7 +13,7 @@ from ragmem.domain.text.chunking import chunk
 from ragmem.frozen import dataclass
 from ragmem.services.ingestion.sanitize import sanitize_draft
 
-RULES_VERSION = "9"
+RULES_VERSION = "10"
 """Raised when tiers, kinds, chunking or reading change, so that seed looks at every file again."""
 
 

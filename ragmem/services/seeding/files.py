@@ -85,12 +85,25 @@ class SeenFiles:
         tally = before.tally if before else {}
         return SeenFile(self._source, path, reading.size, reading.modified_ns, rules, tally)
 
-    def mark_missing(self, discovery: Discovery) -> None:
-        """Mark the files that this machine no longer has, for other machines."""
-        present = {str(path) for path in discovery.files}
-        known = self._catalog.files.seen_files(self._source)
-        if gone := [path for path, file in known.items() if path not in present and file.size != GONE]:
-            self._catalog.files.mark_gone(self._source, gone)
+    def lose(self, discovery: Discovery, *, dry_run: bool) -> int:
+        """Mark the files that this machine no longer has; return how many memories there are of them.
+
+        A file below a folder that cannot be read counts as present.
+        """
+        present, unread = {str(path) for path in discovery.files}, {one.path for one in discovery.skipped}
+        gone = {
+            path
+            for path, file in self._seen.items()
+            if path not in present
+            and file.size != GONE
+            and unread.isdisjoint((Path(path), *Path(path).parents))
+        }
+        if not gone:  # nearly always, and there may be many memories
+            return 0
+        if not dry_run:
+            self._catalog.files.mark_gone(self._source, sorted(gone))
+        places = self._catalog.overview.places(sources=[self._source])
+        return sum(not gone.isdisjoint((uri, uri.rpartition("#")[0])) for _, _, uri in places)
 
 
 def _rules_of(spec: SourceSpec, settings: Settings, named: str) -> str:

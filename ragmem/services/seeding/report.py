@@ -102,6 +102,8 @@ class SeedReport:
     resumed: int = 0
     shrunk: int = 0
     """Documents that lost some of their pages."""
+    lost: int = 0
+    """Memories of files that are gone since the last run."""
     characters: int = 0
     chunks: int = 0
     seconds: float = 0.0

@@ -91,6 +91,15 @@ def test_a_touched_file_with_the_same_text_is_unchanged_and_redated(memory, note
     assert found.event_time == moment
 
 
+def test_the_memories_of_files_that_are_gone_are_told_once(open_memory: Opener, notes):
+    assert open_memory().seed().lost == 0
+    (notes / "bug.md").unlink()
+    (notes / "thin.md").rename(notes / "plans.md")
+    assert [open_memory().seed(dry_run=dry).lost for dry in (True, False, False)] == [2, 2, 0]
+    (notes / "plans.md").rename(notes / "thin.md")
+    assert [open_memory().seed().lost for _ in range(2)] == [1, 0]
+
+
 def test_a_changed_file_keeps_its_id_and_loses_its_old_text(memory, notes):
     memory.seed()
     old = {m.title: m.id for m in memory.catalog.memories.each()}

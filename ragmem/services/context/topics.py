@@ -32,7 +32,8 @@ MIN_WORDS = 5
 
 MIN_ASKING_WORDS = 3
 """The same for the first prompt of a session if it asks. Of 638 prompts of five sets 42 more got the right
-memory and 1 more got only others; so did 4 of 240 on other subjects. After a short order most is noise."""
+memory, and 1 more only others. With two, 17 of 30 everyday questions ("is docker installed?") got something,
+with three 2."""
 
 POINTING_WORDS = 20
 """A prompt with at most this many words that refers back ("this", "again") has no topic of its own."""

@@ -174,6 +174,26 @@ _ATTRIBUTES = {
 }
 """Adjective of a question -> what an answer calls the quantity: "how long" has the answer "Length: ..."."""
 
+_WRITER = "author autor autorin autora autore auteur verfasser writer written"
+_ROLES = {
+    **dict.fromkeys("wrote written authored drafted".split(), _WRITER),
+    **dict.fromkeys("schrieb geschrieben verfasst verfasste".split(), _WRITER),
+    **dict.fromkeys(
+        "\u00e9crit r\u00e9dig\u00e9 escribi\u00f3 redact\u00f3 escreveu scritto".split(), _WRITER
+    ),
+    "owns": "owner",
+    "approved": "approver",
+    "decided": "decider",
+    "maintains": "maintainer",
+    "reviewed": "reviewer",
+}
+"""What somebody did or does -> what a document calls such a person: "who wrote ..." has "Author: ..."."""
+_ROLE = lazy(
+    rf"\b(?:who|wer|qui|qui\u00e9n(?:es)?|quem|chi)\b(?:\W+\w+){{0,12}}?\W+({'|'.join(_ROLES)})\b",
+    re.IGNORECASE,
+    needs="who|wer|qui|quem|chi",
+)
+
 _COUNT = lazy(
     r"\b(?:how many|wie viele|combien de|cu\u00e1nt[oa]s)\s+(?:\w+\s+){0,2}?(\w{3,})",
     re.IGNORECASE,
@@ -289,7 +309,7 @@ def rank_sentences(
     """
     if not sentences:
         return []
-    asked, quantities = _terms_of(question), _quantities_of(question)
+    asked, quantities = _terms_of(question), _quantities_of(question) | _roles_of(question)
     letters = {term[0] for term in chain(asked, *quantities.values())}
     words, sizes = zip(*(_words_of(text[one.start : one.end], letters) for one in sentences), strict=True)
     rarity, forms = _rarity_of(asked, quantities, words)
@@ -359,6 +379,14 @@ def _quantities_of(question: str) -> dict[str, list[str]]:
     return {
         f"how {adjective}": [stem(word) for word in _ATTRIBUTES[adjective].split()]
         for adjective in _QUANTITY.findall(question.lower())
+    }
+
+
+def _roles_of(question: str) -> dict[str, list[str]]:
+    """Return what a question asks of a person -> the stems of what a document calls such a person."""
+    return {
+        f"who {act}": [form for word in _ROLES[act].split() for form in {stem(word), stem(f"{word}s")}]
+        for act in _ROLE.findall(question.lower())
     }
 
 

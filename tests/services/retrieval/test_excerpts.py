@@ -197,6 +197,23 @@ def test_fields_above_the_title_belong_to_it(best):
     assert "Author" not in best("# Ferry\n\nAuthor: Ada\n\nThe ferry sails.\n", "does the ferry sail")
 
 
+@pytest.mark.parametrize(
+    ("field", "question"),
+    [
+        ("Author: Maria Lopez", "who wrote the cache design?"),
+        ("**Authors:** Maria Lopez, Jonas Weber", "who has written the cache design"),
+        ("Autorin: Maria Lopez", "Wer hat die Notiz zum Cache geschrieben?"),
+        ("- Owner: the portal team", "who owns the cache"),
+        ("Approvers: Aisha Khan", "who approved the cache design"),
+    ],
+)
+def test_who_did_it_is_the_field_that_names_the_role(best, field, question):
+    note = f"# Cache design\n\n{field}\nDate: 2026-03-01\nStatus: Accepted\n\n## Context\n\n"
+    note += "The portal reads tariffs.\n\n## Decision\n\nThe cache of the portal is in Redis.\n"
+    assert field.strip("-* ") in best(note, question)
+    assert "Redis" in best(note, "where is the cache of the portal")
+
+
 def test_fields_with_a_title_above_a_text_answer_only_what_asks_for_them(best):
     text = "PEP: 12\nTitle: Queue limits\nAuthor: A\nStatus: Final\n\nWhy\n===\n\nThe queue holds 40 jobs.\n"
     assert best(text, "queue limits") == "The queue holds 40 jobs."

@@ -188,6 +188,7 @@ _ROLES = {
     "reviewed": "reviewer",
 }
 """What somebody did or does -> what a document calls such a person: "who wrote ..." has "Author: ..."."""
+_FIELD_LABEL = lazy(r"\W{0,20}((?:\w{1,30}[ -]){0,3}\w{1,30})[*_ ]*[:\uff1a|]")
 _ROLE = lazy(
     rf"\b(?:who|wer|qui|qui\u00e9n(?:es)?|quem|chi)\b(?:\W+\w+){{0,12}}?\W+({'|'.join(_ROLES)})\b",
     re.IGNORECASE,
@@ -303,9 +304,9 @@ def rank_sentences(
     """Return the numbers of the sentences that answer a question, best first.
 
     A word of the question counts by its rarity among these sentences, less if it stands beside or above a
-    sentence. A sentence gains by what the question wants to know: a date, a number, a cause, a name. `weigh`
-    gives its worth, 1 for any. Sentences that have no word of the question in reach, and those that are far
-    weaker than the best one, are left out.
+    sentence. A sentence gains by what the question wants to know: a date, a number, a cause, a name, a role.
+    `weigh` gives its worth, 1 for any. Sentences that have no word of the question in reach, and those that
+    are far weaker than the best one, are left out.
     """
     if not sentences:
         return []
@@ -343,8 +344,11 @@ def _gain_of(question: str, whole: float) -> Callable[[str, str], float]:
     """Return what a sentence under a heading gains if it has what the question wants to know."""
     wanted = [pattern for asks, pattern in _WANTS if asks.search(question)]
     counted = {stem(word) for noun in _COUNT.findall(question) for word in fold_words(noun)}
+    roles = {form for forms in _roles_of(question).values() for form in forms}
 
     def gain(sentence: str, heading: str) -> float:
+        if roles and (label := _FIELD_LABEL.match(sentence)) and roles & set(map(stem, fold_words(label[1]))):
+            return whole  # the field is the answer, however much others speak of the document
         if counted and _counts(sentence, counted):
             return COUNTED * whole
         has = any(

@@ -209,7 +209,8 @@ def test_fields_above_the_title_belong_to_it(best):
 )
 def test_who_did_it_is_the_field_that_names_the_role(best, field, question):
     note = f"# Cache design\n\n{field}\nDate: 2026-03-01\nStatus: Accepted\n\n## Context\n\n"
-    note += "The portal reads tariffs.\n\n## Decision\n\nThe cache of the portal is in Redis.\n"
+    note += "This is the cache design, a note on the design of our cache.\n\n## Decision\n\n"
+    note += "The cache of the portal is in Redis.\n"
     assert field.strip("-* ") in best(note, question)
     assert "Redis" in best(note, "where is the cache of the portal")
 

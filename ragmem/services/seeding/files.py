@@ -85,7 +85,7 @@ class SeenFiles:
         tally = before.tally if before else {}
         return SeenFile(self._source, path, reading.size, reading.modified_ns, rules, tally)
 
-    def lose(self, discovery: Discovery, *, dry_run: bool) -> int:
+    def mark_missing(self, discovery: Discovery, *, dry_run: bool) -> int:
         """Mark the files that this machine no longer has; return how many memories there are of them.
 
         A file below a folder that cannot be read counts as present.

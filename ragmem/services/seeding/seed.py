@@ -329,7 +329,7 @@ class _FileSeeder:
         fingerprint = named.fingerprint if named else ""
         pictures = UnreadPictures()
         seen = SeenFiles(catalog, spec, self.settings, anew=self.fresh or not self.exists, named=fingerprint)
-        report.lost += seen.lose(discovery, dry_run=report.dry_run)
+        report.lost += seen.mark_missing(discovery, dry_run=report.dry_run)
 
         for path in discovery.files:
             writer.batch.steps += 1

@@ -310,14 +310,15 @@ def rank_sentences(
     """
     if not sentences:
         return []
-    asked, quantities = _terms_of(question), _quantities_of(question) | _roles_of(question)
+    asked, roles = _terms_of(question), _roles_of(question)
+    quantities = _quantities_of(question) | roles
     letters = {term[0] for term in chain(asked, *quantities.values())}
     words, sizes = zip(*(_words_of(text[one.start : one.end], letters) for one in sentences), strict=True)
     rarity, forms = _rarity_of(asked, quantities, words)
     held = [_shares(forms, of) for of in words]
     headings = {one.heading for one in sentences}
     above = {heading: _shares(forms, _words_of(heading, letters)[0]) for heading in headings}
-    gain = _gain_of(question, sum(rarity.values()))
+    gain = _gain_of(question, {*chain(*roles.values())}, sum(rarity.values()))
     usual = sum(sizes) / len(sizes)
     scores: dict[int, float] = {}
     for number, one in enumerate(sentences):
@@ -340,14 +341,20 @@ def rank_sentences(
     return [number for number in ranked if scores[number] >= WEAK * scores[ranked[0]]]
 
 
-def _gain_of(question: str, whole: float) -> Callable[[str, str], float]:
-    """Return what a sentence under a heading gains if it has what the question wants to know."""
+def _gain_of(question: str, roles: set[str], whole: float) -> Callable[[str, str], float]:
+    """Return what a sentence under a heading gains if it has what the question wants to know.
+
+    `roles` are the stems of what a document calls a person that the question asks for.
+    """
     wanted = [pattern for asks, pattern in _WANTS if asks.search(question)]
     counted = {stem(word) for noun in _COUNT.findall(question) for word in fold_words(noun)}
-    roles = {form for forms in _roles_of(question).values() for form in forms}
 
     def gain(sentence: str, heading: str) -> float:
-        if roles and (label := _FIELD_LABEL.match(sentence)) and roles & set(map(stem, fold_words(label[1]))):
+        if (
+            roles
+            and (label := _FIELD_LABEL.match(sentence))
+            and not roles.isdisjoint(map(stem, fold_words(label[1])))
+        ):
             return whole  # the field is the answer, however much others speak of the document
         if counted and _counts(sentence, counted):
             return COUNTED * whole

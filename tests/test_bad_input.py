@@ -279,7 +279,7 @@ CASES = (
         "a JSONL file without one good line",
         "ingest bad.jsonl",
         3,
-        'cannot read "~/bad.jsonl": line 1: not valid JSON; the line was left out',
+        'cannot read "~/bad.jsonl": line 1: not valid JSON; the line was skipped',
         _file("bad.jsonl", "{broken\n"),
     ),
     Case(
@@ -403,9 +403,7 @@ CASES = (
     Case("a date that is none", "query wal --since soon", 2, '"soon" is not a date'),
     Case("an unset variable as a run", "forget --source notes --ingest '' --yes", 2, "--ingest is empty"),
     Case("an unset variable as an id", "gc --restore= --yes", 2, "--restore is empty"),
-    Case(
-        "an address", "ingest https://a.example/b.md", 2, '"https://a.example/b.md" is an address, not a file'
-    ),
+    Case("an address", "ingest https://a.example/b.md", 2, '"https://a.example/b.md" is a URL, not a file'),
     Case("an unset variable as a project", "ingest notes/wal.md --project ''", 2, "--project is empty"),
     Case("an unset variable as a tag", "ingest notes/wal.md --tag db --tag ''", 2, "--tag is empty"),
     Case("an unset variable as a date", "query wal --since ''", 2, "--since is empty"),
@@ -414,19 +412,19 @@ CASES = (
         "dates in the wrong order",
         "query wal --since 2026-02-01 --until 2026-01-01",
         2,
-        'there is no time from "2026-02-01" until "2026-01-01"',
+        'the period from "2026-02-01" until "2026-01-01" is empty',
     ),
     Case(
         "dates in the wrong order",
         "inspect memories --since 7d --until 2w",
         2,
-        'there is no time from "7d" until "2w"',
+        'the period from "7d" until "2w" is empty',
     ),
     Case(
         "a span before the first year",
         "query wal --since 99999y",
         2,
-        '"99999y" is before the first year',
+        '"99999y" is before year 1',
     ),
     Case(
         "a record of no type",
@@ -465,7 +463,7 @@ CASES = (
         "a record without its main field",
         "record root_cause timeout",
         2,
-        'the root_cause lacks its field "cause"',
+        'the root_cause lacks the required field "cause"',
     ),
     Case(
         "a field of another form",
@@ -850,9 +848,9 @@ CASES = (
         "knowledge without its category",
         "record knowledge x",
         2,
-        'the knowledge lacks its field "category"',
+        'the knowledge lacks the required field "category"',
     ),
-    Case("an episode of nothing", "record episode x", 2, 'the episode lacks its field "event_type"'),
+    Case("an episode of nothing", "record episode x", 2, 'the episode lacks the required field "event_type"'),
     Case(
         "an event type that does not exist",
         "record episode x --field event_type=crash",
@@ -882,12 +880,12 @@ CASES = (
         2,
         "the pattern is not a regular expression: missing ), unterminated subpattern at position 0",
     ),
-    Case("a pattern that all memories have", "scrub --regex .* --yes", 2, "3 of 3 memories have it"),
+    Case("a pattern that all memories have", "scrub --regex .* --yes", 2, "3 of 3 memories match"),
     Case(
         "a removal that nobody agrees to",
         "scrub exhausted",
         2,
-        "this would change 1 memory for good, and there is no terminal to confirm it",
+        "this would change 1 memory permanently, and there is no terminal to confirm it",
     ),
     Case("nothing to check", "check", 2, "nothing to check"),
     Case(
@@ -1146,7 +1144,7 @@ CASES = (
         "a variable over the choice of a model",
         "models use minilm",
         2,
-        "the variable RAGMEM_MODELS_BACKEND is set, and wins over what would be written",
+        "the variable RAGMEM_MODELS_BACKEND is set and overrides config.toml",
     ),
     Case("no embedding model at all", "models use none", 2, "there is always an embedding model"),
     Case(
@@ -1159,7 +1157,7 @@ CASES = (
         "a server without its http://",
         "models use ollama:x --url localhost:11434",
         2,
-        '"localhost:11434" is not an address: it begins with http:// or https://',
+        '"localhost:11434" is not a URL: it must start with http:// or https://',
     ),
     Case(
         "a key in place of its variable",
@@ -1190,7 +1188,7 @@ CASES = (
         "a model of a hub without its owner",
         "models pull nope",
         2,
-        '"nope" is not a name of a model on a hub',
+        '"nope" is not the name of a model on a hub',
     ),
     Case(
         "a file of a model without its backend",
@@ -1220,7 +1218,7 @@ CASES = (
         "a hub that is no address",
         "models pull team/model --from hub.example",
         2,
-        '"hub.example" is not an address: it begins with http:// or https://',
+        '"hub.example" is not a URL: it must start with http:// or https://',
     ),
     Case(
         "a hub that is not there",
@@ -1232,7 +1230,7 @@ CASES = (
         "a model that was never fetched",
         "models remove team/model --yes",
         2,
-        '"team/model" was not fetched by ragmem',
+        '"team/model" was not downloaded by ragmem',
     ),
     Case(
         "a backend that is not installed",
@@ -1318,7 +1316,7 @@ FILES = (
         "log/bad.jsonl",
         b'{"task": "pin the driver because of an error", "timestamp": "2026-03-01"}\n{broken\n',
         0,
-        "warning: ~/log/bad.jsonl: line 2: not valid JSON; the line was left out",
+        "warning: ~/log/bad.jsonl: line 2: not valid JSON; the line was skipped",
     ),
 )
 
@@ -1803,7 +1801,7 @@ def document() -> str:
         ("seed", "interrupted; finished work is stored", 130),
     ]
     lines = [
-        "# What bad input gives",
+        "# Error messages",
         "",
         "```console",
         "$ ragmem ingest nope.md; echo $?",
@@ -1811,11 +1809,10 @@ def document() -> str:
         "2",
         "```",
         "",
-        "One line on standard error, with `ragmem: ` before it but for `failed: `, then perhaps a blank line",
-        "and a hint, and an exit code. What was stored before stays as it was. `seed`, `ingest` of a folder",
-        "and `ingest --code` name single files and go on with the rest; so they do where the database or the",
-        "model rejects one text.",
-        "Generated from `tests/test_bad_input.py`, which runs each of these.",
+        "An error is one line on standard error. It starts with `ragmem: `, or with `failed: ` for a single",
+        "file. A blank line and a hint may follow. Stored memories stay as they are. `seed`, `ingest FOLDER`",
+        "and `ingest --code` report what cannot be read or stored, and continue with the other files.",
+        "This page is generated from `tests/test_bad_input.py`, which runs each command.",
     ]
     for wanted in sorted({code for *_, code in rows}):
         found = dict.fromkeys((command, line) for command, line, code in rows if code == wanted)
@@ -1824,8 +1821,8 @@ def document() -> str:
         "",
         "## Hooks",
         "",
-        "`ragmem hook` says nothing and exits with 0, so that an assistant goes on; what went wrong stands",
-        "in `hooks.log`. Tried with:",
+        "`ragmem hook` prints nothing and exits with 0, so that the assistant continues. `hooks.log` has the",
+        "reason. Tested with:",
         "",
         *(f"- {what}: `ragmem {command}`" for what, command, _ in HOOKS),
     ]

@@ -34,12 +34,12 @@ GROUPS: dict[str, dict[str, Entry]] = {
             "ragmem.cli.completions", "Print or install shell completions for bash, zsh and fish."
         ),
     },
-    "Ask": {
+    "Query": {
         "query": Entry("ragmem.cli.query", "Find the memories that answer a question."),
         "context": Entry("ragmem.cli.context", "Print the memories that a new session or a task needs."),
         "check": Entry("ragmem.cli.check", "Check an assistant's answer against your rules."),
     },
-    "Keep": {
+    "Store": {
         "ingest": Entry("ragmem.cli.ingest", "Store files, folders or standard input."),
         "record": Entry("ragmem.cli.record", "Store what a session learnt as a typed record."),
         "import": Entry("ragmem.cli.import_", "Import an export, or the memories of another tool."),
@@ -48,7 +48,7 @@ GROUPS: dict[str, dict[str, Entry]] = {
         "pin": Entry("ragmem.cli.pin", "Protect a memory from expiry and merging."),
         "feedback": Entry("ragmem.cli.feedback", "Rate a memory as useful or not, or report a problem."),
     },
-    "Look": {
+    "Explore": {
         "inspect": Entry("ragmem.cli.inspect.inspect", "Explore memories, graph, code, settings and costs."),
         "projects": Entry("ragmem.cli.projects", "List, join, split, rename and move projects."),
         "agents": Entry("ragmem.cli.agents", "List agents, send signals and messages, wait for events."),

@@ -128,7 +128,7 @@ def _summary(planned: "Plan", *, purge: bool) -> str:
     if not purge:
         return f"archive {count}"
     lying = f" and {plural(len(planned.archived), 'archived one')}" if planned.archived else ""
-    return f"delete {count}{lying} for good"
+    return f"delete {count}{lying} permanently"
 
 
 def _undo(run: str, *, as_json: bool, quiet: bool) -> int:
@@ -141,7 +141,7 @@ def _undo(run: str, *, as_json: bool, quiet: bool) -> int:
         if done.left:
             tell(f"{done.left:,} stay in the archive: a newer text has taken their place")
     if done.note:
-        tell(f"failed: only in full text so far, indexed by the next seed or gc: {done.note}")
+        tell(f"failed: only in full text until the next seed or gc indexes it: {done.note}")
         return EXIT_FAILED
     return EXIT_OK
 
@@ -156,7 +156,7 @@ def _say(planned: "Plan", done: "ForgetResult | None", *, purge: bool, as_json: 
         _list(planned.going)
         say(f"would {_summary(planned, purge=purge)}, of {planned.total:,}")
     elif purge:
-        say(f"deleted {plural(done.purged, 'memory', 'memories')} for good")
+        say(f"deleted {plural(done.purged, 'memory', 'memories')} permanently")
     else:
         say(f"archived {plural(done.forgotten, 'memory', 'memories')}, run {done.run}")
         if not quiet:

@@ -293,13 +293,13 @@ def _purge(memory: Ragmem, *, dry_run: bool, yes: bool, as_json: bool) -> int:
             if plan.texts
             else "; other memories have the same texts"
         )
-        _ask(f"delete {what} for good{lost}", yes=yes, look="ragmem gc --history")
+        _ask(f"delete {what} permanently{lost}", yes=yes, look="ragmem gc --history")
         plan = memory.gc.purge()
     if as_json:
         say_json({"schema": 1, "dry_run": dry_run, **asdict(plan)})
     else:
         done = "would delete" if dry_run else "deleted"
-        say(f"{done} {what}, including {plural(plan.texts, 'text')} stored nowhere else")
+        say(f"{done} {what}, including {plural(plan.texts, 'text')} without another copy")
         if plan.left:
             say("another process still reads the old data; `ragmem scrub` removes it from the log later")
     return EXIT_OK
@@ -370,7 +370,7 @@ def _exit_code(note: str) -> int:
     """Print why memories wait for vectors, if some do; return the exit code."""
     if not note:
         return EXIT_OK
-    tell(f"failed: only in full text so far, indexed by the next seed or gc: {note}")
+    tell(f"failed: only in full text until the next seed or gc indexes it: {note}")
     return EXIT_FAILED
 
 

@@ -107,7 +107,7 @@ def import_(
             sizes=memory.settings.chunking,
         )
     if done.note and not quiet:
-        tell(f"note: stored, only in full text so far, indexed by a later seed: {done.note}")
+        tell(f"note: stored, only in full text until a later seed indexes it: {done.note}")
     if as_json:
         say_json({"schema": 1, "dry_run": dry_run, **asdict(done)})
     else:
@@ -138,7 +138,7 @@ def _import_foreign(path: Path, tool: "Tool", *, dry_run: bool, as_json: bool, q
         )
     if not quiet:
         if done.note:
-            tell(f"note: stored, only in full text so far, indexed by a later seed: {done.note}")
+            tell(f"note: stored, only in full text until a later seed indexes it: {done.note}")
         for reason, count in sorted(done.left_out.items()):
             tell(f"note: left out: {reason}: {count:,}")
         for refusal in done.refusals:

@@ -200,7 +200,7 @@ def ingest(
             run = next((item.run for item in stored if item.run), "")
             notes = dict.fromkeys(item.note for item in stored if item.note and item.note not in problems)
             for note in () if quiet else notes:
-                tell(f"note: stored, only in full text so far, indexed by a later seed: {note}")
+                tell(f"note: stored, only in full text until a later seed indexes it: {note}")
             if as_json:
                 shapes = [
                     _shape(one.memory, memory.redactor, change=one.change, because=one.because, note=one.note)
@@ -282,7 +282,7 @@ def _check_paths(paths: list[str], *, explain: bool, dry_run: bool, titled: bool
         # An unset variable in a script must not store the working folder.
         raise UsageError("a path is empty", hint="give a path, or - for standard input")
     for address in (path for path in paths if "://" in path and not Path(path).exists()):
-        raise UsageError(f'"{address}" is an address, not a file', hint="save the page, and give its path")
+        raise UsageError(f'"{address}" is a URL, not a file', hint="save the page, and give its path")
     if titled and paths and "-" not in paths:
         raise UsageError(
             "--title is for standard input, not for files", hint="ragmem ingest - --title TITLE < FILE"

@@ -69,7 +69,7 @@ def drain(*, as_json: bool, quiet: bool) -> int:
     for problem in taken.problems if not quiet else ():
         tell(f"a hook's event: {problem}")
     if note and not quiet:
-        tell(f"note: only in full text so far, indexed by a later seed: {note}")
+        tell(f"note: only in full text until a later seed indexes it: {note}")
     for path, reason in aside:
         tell(f"set aside: {path}: {done.rejected.get(path.name.rpartition('-')[0], reason)}")
     for one in rejected:

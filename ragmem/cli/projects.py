@@ -229,11 +229,11 @@ def _say(done: "ProjectChange", *, dry_run: bool, quiet: bool) -> None:
     if done.archived:
         tell(f"note: {plural(done.archived, 'memory', 'memories')} of the archive {would or 'went '}along")
     if done.doubles:
-        back = f": `ragmem gc --undo --run {done.run}` brings them back" if done.run else ""
+        back = f": `ragmem gc --undo --run {done.run}` restores them" if done.run else ""
         stood = "exist in both" if dry_run else "existed in both; the older ones are archived"
         tell(f"note: {plural(done.doubles, 'memory', 'memories')} {stood}{back}")
     if done.note:
-        tell(f"note: only in full text so far, indexed by a later seed: {done.note}")
+        tell(f"note: only in full text until a later seed indexes it: {done.note}")
 
 
 def _folder_list(values: tuple[str, ...]) -> str:

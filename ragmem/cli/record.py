@@ -96,7 +96,7 @@ def record(
     for item in stored:
         say(item.memory.text if dry_run else item.memory.short_id)
     for note in () if quiet else dict.fromkeys(item.note for item in stored if item.note):
-        tell(f"note: stored, only in full text so far, indexed by a later seed: {note}")
+        tell(f"note: stored, only in full text until a later seed indexes it: {note}")
     return EXIT_OK
 
 

@@ -96,7 +96,7 @@ def scrub(
             return EXIT_OK
         if pattern is not None and is_large(planned) and not allow_large:
             raise UsageError(
-                f"{len(planned.memories)} of {planned.total} memories have it",
+                f"{len(planned.memories)} of {planned.total} memories match",
                 hint="check them first: add --dry-run",
             )
         if not planned.empty and not yes:
@@ -127,7 +127,7 @@ def _read(pattern: str | None) -> str | None:
 
 
 def _ask(planned: "Plan") -> None:
-    what = f"change {plural(len(planned.memories), 'memory', 'memories')} for good"
+    what = f"change {plural(len(planned.memories), 'memory', 'memories')} permanently"
     require_consent(
         f"{what}? This cannot be undone",
         nobody=f"this would {what}, and there is no terminal to confirm it",
@@ -179,7 +179,7 @@ def _tell_outside(planned: "Plan") -> None:
     if len(planned.sources) > SHOWN:
         tell(f"and {plural(len(planned.sources) - SHOWN, 'other file')}; --json names all")
     for path in planned.config:
-        tell(f"warning: the configuration {path} has it and was not changed")
+        tell(f"warning: the configuration {path} contains it and was not changed")
 
 
 def _say_proof(done: "ScrubResult", *, quiet: bool) -> None:

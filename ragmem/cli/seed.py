@@ -234,7 +234,7 @@ def _say(report: Any, *, listed: bool, explain: bool, quiet: bool, named: bool) 
     if report.note:
         waiting = plural(report.pending, "memory waits", "memories wait")
         tell(
-            f"failed: {waiting} for vectors, only in full text so far, finished by the next seed: "
+            f"failed: {waiting} for vectors, only in full text until the next seed indexes them: "
             f"{report.note}"
         )
     if report.extraction:

@@ -524,9 +524,9 @@ def _say_answer(memory: "Ragmem", *, besides: Sequence["FirstAnswer"] = ()) -> "
     say()
     if not answer.lines:
         if _holds_memories(memory):
-            say("Nothing that was read says what you decided or did last.")
+            say("None of the files that were read states a decision or a result.")
         else:
-            say("There is nothing to ask yet: no file or session of yours was found.")
+            say("There is nothing to query yet: no files or sessions were found.")
         return answer
     count = len(answer.lines)
     many = {1: "", 2: "two ", 3: "three "}.get(count, f"{count} ")

@@ -12,7 +12,7 @@ RERANKER_USES = ("always", "careful")
 
 @dataclass(frozen=True, slots=True)
 class ModelSettings:
-    """[models]: which backend makes vectors, with which model."""
+    """[models]: the embedding model and its backend."""
 
     backend: str = key("minilm", "name of the models' backend, an entry point of ragmem.backends")
     model: str = key(
@@ -41,7 +41,7 @@ class ModelSettings:
 
 @dataclass(frozen=True, slots=True)
 class LanguageModelSettings:
-    """[language_model]: which backend completes prompts, with which model; none unless asked for."""
+    """[language_model]: the language model and its backend; none by default."""
 
     backend: str = key(
         "", "name of the backend, an entry point of ragmem.backends; default: no language model"
@@ -61,7 +61,7 @@ class LanguageModelSettings:
 
 @dataclass(frozen=True, slots=True)
 class RerankerSettings:
-    """[reranker]: which backend puts what was found into a better order; none unless asked for."""
+    """[reranker]: the model that reorders the best matches; none by default."""
 
     backend: str = key("", "name of the backend, an entry point of ragmem.backends; default: no reranker")
     model: str = key("", "name of the reranker, or a folder with its files")
@@ -82,7 +82,7 @@ class RerankerSettings:
 
 @dataclass(frozen=True, slots=True)
 class ExtractionSettings:
-    """[extraction]: who finds entities and relations."""
+    """[extraction]: what extracts entities and relations."""
 
     by: str = key(
         "rules", "rules; llm: the language model's results if it has any; both", choices=EXTRACTIONS
@@ -94,7 +94,7 @@ class ExtractionSettings:
 
 @dataclass(frozen=True, slots=True)
 class SpendSettings:
-    """[spend]: what background work may cost in a day (UTC); 0 is no limit. A question is always answered."""
+    """[spend]: daily caps (UTC) on background work; 0: no limit. They never stop a query."""
 
     daily_calls: int = key(0, "requests to providers", low=0)
     daily_tokens: int = key(0, "total tokens of prompts, texts and completions", low=0)

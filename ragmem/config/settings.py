@@ -41,7 +41,7 @@ BYTES_PER_MB = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class StoreSettings:
-    """[store]: which backend keeps vectors and graph."""
+    """[store]: where vectors and graph are stored."""
 
     backend: str = key("lightrag", "name of the store's backend, an entry point of ragmem.backends")
     profile: str = key(
@@ -59,7 +59,7 @@ class StoreSettings:
 
 @dataclass(frozen=True, slots=True)
 class SeedSettings:
-    """[seed]: how files are read."""
+    """[seed]: limits on reading files."""
 
     max_file_mb: float = key(8.0, "a larger file is reported, not read", low=0)
     batch: int = key(32, "memories per write transaction", low=1, high=10_000)
@@ -79,7 +79,7 @@ class SeedSettings:
 
 @dataclass(frozen=True, slots=True)
 class DocumentSettings:
-    """[documents]: what reading a PDF, an office file or another document may take; see docs/documents.md."""
+    """[documents]: limits on reading documents, OCR and vision models; see docs/documents.md."""
 
     max_file_mb: float = key(100.0, "a larger document is reported, not read", low=0)
     seconds: float = key(60.0, "time limit in seconds for reading one document", low=1, high=3_600)
@@ -113,7 +113,7 @@ class DocumentSettings:
 
 @dataclass(frozen=True, slots=True)
 class ChunkingSettings:
-    """[chunking]: how large the parts of a text are; a project's file may set these too."""
+    """[chunking]: the size of chunks; a project's file may set it too."""
 
     max_chars: int = key(
         900, "maximum number of characters in a chunk; the bundled model reads about 1,000", low=1
@@ -144,7 +144,7 @@ class QuerySettings:
 
 @dataclass(frozen=True, slots=True)
 class ArchiveSettings:
-    """[archive]: what gc took out, and can be brought back."""
+    """[archive]: archived memories, which can be restored."""
 
     keep_days: int = key(30, "days in the archive before `gc --purge` may delete a memory", low=0)
 
@@ -202,7 +202,7 @@ class LifecycleSettings:
 
 @dataclass(frozen=True, slots=True)
 class InjectionSettings:
-    """[injection]: how long the log of injections is kept; see docs/context.md."""
+    """[injection]: retention of the injection log; see docs/context.md."""
 
     keep_days: int = key(30, "retention of the injection log in days", low=0)
     keep: int = key(5000, "maximum number of injections in the log", low=0)
@@ -210,14 +210,14 @@ class InjectionSettings:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalSettings:
-    """[approval]: what has to be accepted before it counts; see docs/records.md."""
+    """[approval]: whether memories need approval before they take effect; see docs/records.md."""
 
     enabled: bool = key(False, "memories that no person wrote wait for `ragmem approve`")
 
 
 @dataclass(frozen=True, slots=True)
 class ShareSettings:
-    """[share]: what a team shares over git; see docs/share.md."""
+    """[share]: what is shared with a team over git; see docs/share.md."""
 
     remote: str = key("origin", "name of the git remote used for sharing")
     member: str = key("", "your member id; empty: derived from git's user.email")
@@ -238,7 +238,7 @@ class ShareSettings:
 
 @dataclass(frozen=True, slots=True)
 class WriteSettings:
-    """[write]: how writers share the database."""
+    """[write]: how long writers wait for each other."""
 
     busy_timeout_s: float = key(30.0, "seconds that a writer waits for another", low=0)
 
@@ -254,7 +254,7 @@ class SecretsSettings:
 
 @dataclass(frozen=True, slots=True)
 class ServeSettings:
-    """[serve]: the address, the limits and the log of `ragmem serve`; see docs/serve.md."""
+    """[serve]: address, limits and log of `ragmem serve`; see docs/serve.md."""
 
     host: str = key(
         "127.0.0.1", "address to listen on; addresses other than loopback need allow_remote and TLS"
@@ -303,7 +303,7 @@ class ServeSettings:
 
 @dataclass(frozen=True, slots=True)
 class HooksSettings:
-    """[hooks]: the limits of assistants' hooks; see docs/hooks.md."""
+    """[hooks]: settings of the assistants' hooks; see docs/hooks.md."""
 
     enabled: bool = key(hook_defaults.ENABLED, "false: every hook exits immediately and does nothing")
     write_deadline_s: float = key(
@@ -329,7 +329,7 @@ class HooksSettings:
     )
     research: bool = key(hook_defaults.RESEARCH, "query before subagents, searches and fetches")
     moments: bool = key(
-        hook_defaults.MOMENTS, "query for touched files, failed commands and starting subagents"
+        hook_defaults.MOMENTS, "query for touched files, commands, failures and starting subagents"
     )
     drain_every_s: float = key(
         hook_defaults.DRAIN_EVERY_S,
@@ -355,7 +355,7 @@ class CheckSettings:
 
 @dataclass(frozen=True, slots=True)
 class WarmSettings:
-    """[warm]: the process that answers hooks; see docs/serve.md."""
+    """[warm]: the background process that answers hooks; see docs/serve.md."""
 
     idle_minutes: float = key(30.0, "minutes without a query until it exits", low=0)
     max_memory_mb: float = key(700.0, "megabytes of memory above which it exits, to be started again", low=1)
@@ -363,7 +363,7 @@ class WarmSettings:
 
 @dataclass(frozen=True, slots=True)
 class AgentsSettings:
-    """[agents]: the limits of agents and their messages; see docs/api.md."""
+    """[agents]: limits on agents and their messages; see docs/api.md."""
 
     stale_s: float = key(90.0, "seconds without a heartbeat until an agent counts as stale", low=0.1)
     inbox: int = key(

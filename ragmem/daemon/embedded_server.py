@@ -77,7 +77,7 @@ class EmbeddedServer:
                 self._warn("another process answers hooks and the command line, and does not end")
             while not self._ending.is_set():
                 if post is not None:
-                    self._log.write(f"serve gave the socket up: {self._serve(post)}")
+                    self._log.write(f"serve released the socket: {self._serve(post)}")
                 self._ending.wait(RETRY_S)
                 post = None if self._is_old() or self._ending.is_set() else self._acquire(0)
         except OSError as error:

@@ -11,4 +11,4 @@ class FulltextMemory(Ragmem):
     @property
     def models(self) -> ActiveModels:
         """Raise BackendError, because the model is still being loaded."""
-        raise BackendError("the model is still being loaded", hint="the next question has it")
+        raise BackendError("the model is still being loaded", hint="the next query uses it")

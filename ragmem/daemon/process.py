@@ -174,7 +174,7 @@ class WarmProcess:
         if inode(self._data) != self._folder:
             return "its home is gone"
         if self._most_bytes and own_memory() > self._most_bytes:
-            return "it holds too much memory"
+            return "it uses too much memory"
         if self._home.is_broken and (self._has_reported or self._server.idle_s() > REPORT_S):
             return "it could not be loaded"
         busy = not self._home.is_ready() or self._upkeep.is_busy()

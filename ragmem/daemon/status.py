@@ -50,7 +50,7 @@ def control(
         # A look at the status changes nothing, whatever the settings of the client.
         return report()
     if request.get("identity") not in (None, identity):
-        server.end("another version asks")
+        server.end("a client of another version connected")
         return {"ends": "another version"}
     if is_old():
         server.end("its settings have changed")

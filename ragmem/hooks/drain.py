@@ -40,11 +40,11 @@ def tell(data: str, state: str, environ: "Mapping[str, str]") -> str:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            return "one that runs"
+            return "the running drain"
         spawn.start(["ingest", "--drain", "--quiet"], environ, folder=data, lock=lock)
     finally:
         os.close(lock)
-    return "one that was started"
+    return "a new drain"
 
 
 def release(data: str, state: str, environ: "Mapping[str, str]", *, left: "Sequence[str]") -> None:

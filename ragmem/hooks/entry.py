@@ -85,7 +85,7 @@ class Run:
         """Log the missed deadline, and count it if the memory was asked."""
         if self.asked is not None:
             self.asked.record_miss()
-        self.log_outcome("the deadline came first")
+        self.log_outcome("the deadline passed")
 
     def log_outcome(self, *words: str) -> None:
         """Write the outcome of this call into the log."""
@@ -108,7 +108,7 @@ def hook(arguments: "Sequence[str]") -> int:
         if name not in NAMES:
             _log_once(run, f'there is no assistant "{name[:40]}"')
         elif via and _is_connected(run.assistant, event_name):
-            _log_once(run, f"{name}: its plug-in stays silent, because `ragmem connect` has written hooks")
+            _log_once(run, f"{name}: its plug-in does nothing, because `ragmem connect` has written hooks")
         elif run.limits.enabled:
             _run(run)
     except BaseException as error:  # noqa: BLE001 - no error may reach the assistant
@@ -142,9 +142,9 @@ def reply(
         event = run.assistant.find_event(event_name)
         if runtime.is_outdated():
             # Each question would end the warm process of the new version.
-            _log_once(run, "ragmem was updated: the next session is told something again")
+            _log_once(run, "ragmem was updated: context is injected again from the next session on")
         elif name not in NAMES or not run.assistant.asks_within_session(event):
-            _log_once(run, f'"{event_name[:40]}" of "{name[:40]}" is for a command alone')
+            _log_once(run, f'"{event_name[:40]}" of "{name[:40]}" needs a hook of type command')
         elif run.limits.enabled:
             from ragmem.hooks import spawn
 
@@ -210,9 +210,9 @@ def _capture(run: Run, happened: HookEvent) -> None:
     from ragmem.hooks import drain
 
     if happened.what in (STOP, SUBAGENT_STOP) and drain.was_recent(run.state, run.limits.drain_every_s):
-        run.log_outcome("kept")
+        run.log_outcome("stored")
     else:
-        run.log_outcome("kept, to be taken up by", drain.tell(run.data, run.state, os.environ))
+        run.log_outcome("stored, to be ingested by", drain.tell(run.data, run.state, os.environ))
     if run.limits.checks:
         from ragmem.hooks import rules
 
@@ -243,7 +243,7 @@ def _ask_memory(run: Run, asked: "dict[str, Any]") -> str:
 
     breaker = Breaker(run.state, run.data)
     if breaker.is_open():
-        run.log_outcome(f"nothing: too many deadlines were missed, the next is tried after {REST_S:.0f} s")
+        run.log_outcome(f"nothing: too many deadlines were missed, the next attempt is in {REST_S:.0f} s")
         return ""
     run.asked = breaker
     answer = client.ask(run.data, asked, deadline=run.watch.deadline - MARGIN_S)
@@ -251,16 +251,16 @@ def _ask_memory(run: Run, asked: "dict[str, Any]") -> str:
     if answer is None:
         passed = (time.monotonic() - run.began) / run.limits.query_deadline_s
         if passed >= MISSED_SHARE - MARGIN_S / run.limits.query_deadline_s:
-            run.log_outcome(f"nothing: nobody answered in time, {breaker.record_miss()} in a row")
+            run.log_outcome(f"nothing: no answer in time, {breaker.record_miss()} in a row")
         else:
-            run.log_outcome("nothing: there is nobody to ask")
+            run.log_outcome("nothing: no process to query")
         return ""
     breaker.reset()
     text = _limit_length(str(answer.get("text", "")))
     ids = answer.get("ids")
     count = len(ids) if isinstance(ids, list) else 0
     said = json_text.text_of(answer, "error", "reason")[:LONGEST_REASON]
-    run.log_outcome(f"told {count}:" if text else "nothing:", f"{said} [{answer.get('rung', '')}]")
+    run.log_outcome(f"injected {count}:" if text else "nothing:", f"{said} [{answer.get('rung', '')}]")
     return text
 
 

@@ -97,11 +97,11 @@ def request(
     if reason:
         return {"reason": reason}
     if event in _MOMENTS and not moments:
-        return {"reason": "moments of need are turned off"}
+        return {"reason": "[hooks] moments is off"}
     if happening.is_within_agent and event not in _MOMENTS:
-        return {"reason": "a subagent is told this by nobody"}
+        return {"reason": "nothing is injected into a subagent at this event"}
     if not happening.session:
-        return {"reason": "there is no id of a session"}
+        return {"reason": "the session id is missing"}
     return {
         "op": "context",
         "event": event,
@@ -119,7 +119,7 @@ def _question(happening: "HookEvent", *, research: bool) -> tuple[str, str, str]
     """Return the event's name for the memory, the question, and the reason if there is none."""
     source = _text(happening.fields, "source")
     if happening.what == START:
-        return "start", "", "a fork has what its session was told" if source == FORK else ""
+        return "start", "", "a fork already has the context of its session" if source == FORK else ""
     if happening.what == PROMPT:
         # The arguments of a command say what it is about.
         name = "command_args" if "command_args" in happening.fields else "prompt"
@@ -128,13 +128,13 @@ def _question(happening: "HookEvent", *, research: bool) -> tuple[str, str, str]
         return "prompt", _shorten(prompt), reason
     if happening.what == SUBAGENT_START:
         task = _task(happening)
-        return "subagent", _shorten(task), "" if task else "the task of the subagent is unknown"
+        return "subagent", _shorten(task), "" if task else "the subagent's task is unknown"
     return _tool_question(happening, research=research)
 
 
 def _tool_question(happening: "HookEvent", *, research: bool) -> tuple[str, str, str]:
     if happening.tool not in happening.assistant.tools(happening.event):
-        return "", "", "the tool is none that matters"
+        return "", "", "ragmem does not handle this tool"
     if happening.what == TOOL_FAILURE or (
         happening.what == AFTER_TOOL and happening.tool in happening.assistant.commands
     ):
@@ -154,10 +154,10 @@ def _research(happening: "HookEvent") -> tuple[str, str, str]:
     names = happening.assistant.questions[happening.tool]
     given = tool_input(happening)
     if OURS in happening.tool.lower() or _is_about_us(given):
-        return "", "", "it is about the memory itself"
+        return "", "", "it concerns ragmem itself"
     question = " ".join(_question_part(name, _text(given, name)) for name in names).strip()
     if len([letter for letter in question if letter.isalpha()]) < SHORTEST_PATTERN:
-        return "", "", "the question says too little"
+        return "", "", "the question is too short"
     return "research", _shorten(question), ""
 
 
@@ -166,7 +166,7 @@ def _command(happening: "HookEvent") -> tuple[str, str, str]:
     line = _command_line(happening)
     words = line.replace("(", " ").replace("&", " ").replace(";", " ").replace("|", " ").split()
     if OURS in line.lower() or not any(word.rpartition("/")[2] in PROGRAMS for word in words):
-        return "", "", "no rule is about such a command"
+        return "", "", "no rule can apply to this command"
     return "command", _shorten(line, HEAD, 0), ""
 
 
@@ -194,7 +194,7 @@ def _failure(happening: "HookEvent") -> tuple[str, str, str]:
         return "", "", "a person stopped it"
     command = text_of(tool_input(happening), *happening.assistant.commands.get(happening.tool, ()))
     if OURS in command.lower():
-        return "", "", "it is about the memory itself"
+        return "", "", "it concerns ragmem itself"
     said = text_of(fields, *happening.assistant.error_fields)
     failed = happening.what == TOOL_FAILURE
     for name in happening.assistant.result_fields:

@@ -10,7 +10,7 @@ from ragmem.errors import UsageError
 from ragmem.mcp.call import Call, Result
 from ragmem.mcp.frame import add_notice, frame_lines, one_line
 
-HEAD = "From other agents on this machine: a colleague's word, not the user's."
+HEAD = "Messages from other agents on this machine, not from the user."
 
 REASON = 1_000
 """Characters of the reason of a signal."""

@@ -123,7 +123,7 @@ def prompt(
 MOST_ANSWER = MOST_BYTES - 64 * 1024
 """Bytes of an answer as JSON, with room for the transport's own fields."""
 
-CUT = "\n\n[the rest is left out: it is too long for one answer; ask for less]"
+CUT = "\n\n[truncated: the answer is too long; request less]"
 
 
 def answer(memory: "Ragmem", request: Mapping[str, Any]) -> dict[str, Any]:

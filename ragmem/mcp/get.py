@@ -77,7 +77,7 @@ def get(call: Call) -> Result:
         shapes.append({**shape, "text": part.text, "next_offset": part.rest, **more})
     call.count_recalls(memory.id for memory in memories[: len(shapes)])
     if left_out := [memory.short_id for memory in memories[len(shapes) :]]:
-        lines.append(f"[no room in this budget: {', '.join(left_out)}]")
+        lines.append(f"[omitted, beyond the budget: {', '.join(left_out)}]")
     lines += [f"{error}; {hint_of(error)}" for error in unknown]
     return Result(frame_lines(lines), {"memories": shapes, "unknown": [str(error) for error in unknown]})
 

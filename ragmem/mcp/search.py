@@ -83,7 +83,7 @@ def search(call: Call) -> Result:
         f"{fact.name.strip()}: {one_line(fact.value, FACT, redactor=call.redactor)}" for fact in shown[:FACTS]
     ]
     if len(shown) > FACTS:
-        lines.append(f"({len(shown) - FACTS} more such lines left out)")
+        lines.append(f"({len(shown) - FACTS} more such lines omitted)")
     alone = projects is not None and len(set(projects) - {USER}) == 1
     labels = [
         "" if alone or one.memory.scope.project == USER else call.project_label(one.memory.scope.project)
@@ -94,8 +94,8 @@ def search(call: Call) -> Result:
         wider = "" if projects is None else ' Other projects: project="*".'
         found = "No memory" if lines else "Nothing"
         return Result(frame_lines([*lines, f"{found} found in {asked}.{wider}", *_note_lines(notes)]), data)
-    weaker = f", {len(matches) - len(strong)} far weaker left out" if len(matches) > len(strong) else ""
-    lines.append(f"({len(strong)} in {asked}{weaker}; get reads one in full)")
+    weaker = f", {len(matches) - len(strong)}much weaker omitted" if len(matches) > len(strong) else ""
+    lines.append(f"({len(strong)} in {asked}{weaker}; get returns the full text)")
     return Result(frame_lines([*lines, *_note_lines(notes)]), data)
 
 

@@ -76,7 +76,7 @@ def timeline(call: Call) -> Result:
         )
     asked = call.projects_label(projects)
     if not found:
-        lines.append(f"Nothing happened then in {asked}.")
+        lines.append(f"No events at that time in {asked}.")
     elif rest:
         lines.append(f"(more in {asked}: {_next_arguments(memory, wanted, found, newest=newest)})")
     return Result(
@@ -228,15 +228,15 @@ def status(call: Call) -> Result:
         title = one_line(latest[0].title, TITLE, call.redactor)
         lines.append(f"latest: {latest[0].event_time:%Y-%m-%d} {title}")
     pending = told["pending"].partition(":")[0]
-    waits = [f"{pending} to be indexed, found by words until then"] if pending != "0" else []
+    waits = [f"{pending} to be indexed, found by full text until then"] if pending != "0" else []
     waits += [f"{inbox.writes:,} in the inbox"] if inbox.writes else []
     lines.append("waits: " + (", ".join(waits) if waits else "nothing"))
     lines.append(
-        f"discarded, found by words alone: {told['buffered']}; in the archive: {told['in the archive']}"
+        f"discarded, found by full text only: {told['buffered']}; in the archive: {told['in the archive']}"
     )
     lines.append(f"model: {told['embedding model']}")
     troubles = [f"{fact.name}: {fact.value}" for fact in facts if fact.attention]
-    troubles += [f"set aside from the inbox: {len(inbox.aside):,}"] if inbox.aside else []
+    troubles += [f"rejected from the inbox: {len(inbox.aside):,}"] if inbox.aside else []
     troubles += [memory.inbox_note] if memory.inbox_note else []
     health = "; ".join(one_line(one, 200, redactor=call.redactor) for one in troubles)
     lines.append(f"health: {health or 'nothing to do'}")
@@ -273,5 +273,5 @@ def session_briefing(call: Call) -> Result:
         reason = (
             f"Nothing for a briefing in {call.projects_label(projects)}: search finds what else is stored"
         )
-    text = block.text.replace(MORE, "get reads one in full; search finds more") or frame_lines([reason])
+    text = block.text.replace(MORE, "get returns the full text; search finds more") or frame_lines([reason])
     return Result(text, {"ids": [one.short_id for one in block.memories]})

@@ -76,9 +76,9 @@ def _entry(line: str) -> dict[str, Any] | str:
     try:
         entry = orjson.loads(line)
     except (orjson.JSONDecodeError, RecursionError):
-        return "not valid JSON; the line was left out"
+        return "not valid JSON; the line was skipped"
     if not isinstance(entry, dict) or not entry:
-        return "not a JSON object; the line was left out"
+        return "not a JSON object; the line was skipped"
     return entry
 
 

@@ -20,30 +20,30 @@ _INTRODUCTION = f"""\
 
 ```sh
 ragmem inspect config                       # each value in force, and the line or variable that set it
-RAGMEM_WARM_IDLE_MINUTES=5 ragmem query x   # any key by its variable
+RAGMEM_WARM_IDLE_MINUTES=5 ragmem query x   # set any key by its variable
 ```
 
-Nothing needs to be configured. This page lists what can be; `scripts/generate.py` writes it from the code.
+No configuration is required. This page lists all settings; `scripts/generate.py` writes it from the code.
 
-| file | holds | where |
+| file | settings | location |
 | --- | --- | --- |
 | [{CONFIG_FILE}](#configtoml) | how ragmem works | the configuration folder |
 | [{SOURCES_FILE}](#sourcestoml) | what `ragmem seed` reads | the configuration folder |
 | [{DECAY_FILE}](#decayjson) | how fast each kind of memory ages | the configuration folder |
-| [{PROJECT_FILE}](#ragmemtoml) | what one repository adds | its root, or a folder on the way there |
+| [{PROJECT_FILE}](#ragmemtoml) | additions for one repository | its root, or a folder below it |
 
-The configuration folder is `$RAGMEM_HOME/config` where `RAGMEM_HOME` is set, else `$XDG_CONFIG_HOME/ragmem`,
-else `~/.config/ragmem` (on macOS too). None of the files needs to exist.
+The configuration folder is `$RAGMEM_HOME/config` if `RAGMEM_HOME` is set, else `$XDG_CONFIG_HOME/ragmem`,
+else `~/.config/ragmem` (also on macOS). All files are optional.
 
-The first that names a key wins: an option of the command, the variable, the project's file (what it may set),
-the file in the configuration folder, the default. A key, table or value that is not known is an error that
-names file and line and the nearest name that is.
+**Precedence**, highest first: an option of the command, an environment variable, the project's file (for the
+keys that it may set), the file in the configuration folder, the default. An unknown key, table or value is
+an error. The message names the file, the line and the nearest known name.
 
-**Variables.** Each key has one: `RAGMEM_`, then table and key in capitals, joined by underscores. So
-`[warm] idle_minutes` is `RAGMEM_WARM_IDLE_MINUTES`, `[sources.prds] enabled` is
-`RAGMEM_SOURCES_PRDS_ENABLED`, and `weights.recency` of decay.json is `RAGMEM_DECAY_WEIGHTS_RECENCY`.
-Switches take `1`, `true`, `yes` or `on`, and `0`, `false`, `no` or `off`. A list takes one text. What is
-itself a table has none. An empty variable counts as unset.
+**Variables.** Each key has an environment variable: `RAGMEM_`, then table and key in capitals, joined by
+underscores. So `[warm] idle_minutes` is `RAGMEM_WARM_IDLE_MINUTES`, `[sources.prds] enabled` is
+`RAGMEM_SOURCES_PRDS_ENABLED`, and `weights.recency` of decay.json is `RAGMEM_DECAY_WEIGHTS_RECENCY`. Boolean
+keys take `1`, `true`, `yes` or `on`, and `0`, `false`, `no` or `off`. A list takes a single item. Keys that
+are tables have no variable. An empty variable counts as unset.
 """
 
 _MEANINGS = {
@@ -64,7 +64,7 @@ def configuration_page(tree: Command) -> str:
 
 
 def _general() -> Iterator[str]:
-    yield "## Variables that belong to no file"
+    yield "## Other variables"
     yield ""
     yield "| variable | meaning |"
     yield "| --- | --- |"
@@ -90,7 +90,7 @@ def _config() -> Iterator[str]:
 
 
 def _former() -> Iterator[str]:
-    yield "### Names of older releases"
+    yield "### Keys of older releases"
     yield ""
     for (table, key), advice in FORMER.items():
         yield f"* `{f'{table}.{key}' if key else f'[{table}]'}`: {_cell(advice)}"

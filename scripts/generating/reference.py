@@ -6,25 +6,25 @@ from collections.abc import Iterator
 from generating.tree import Argument, Command, Option, exit_codes, groups
 
 CONTRACT = """\
-## What holds for every command
+## Conventions of all commands
 
 - Standard output is the answer and nothing else; progress, notes, warnings and errors go to standard error.
-- An error is one line, `ragmem: ...`; an empty line and `hint: ...` follow where there is a next step.
+- An error is one line, `ragmem: ...`. If there is a next step, a blank line and `hint: ...` follow.
   Standard output stays empty.
-- `--json` writes one document with a `schema` number; fields are added, never changed, without a new number.
-  Moments are RFC 3339 in UTC.
-- Text is the same on a terminal and in a pipe. Colours need a terminal or `FORCE_COLOR`; `NO_COLOR` and
+- `--json` prints one document with a `schema` number. Fields may be added; any other change raises that
+  number. Times are RFC 3339 in UTC.
+- The text is the same on a terminal and in a pipe. Colours need a terminal or `FORCE_COLOR`; `NO_COLOR` and
   `TERM=dumb` turn them off, and colour never carries meaning alone.
-- What writes takes `--dry-run`, the same plan, not carried out; a command that sets a single mark has none.
-- `ragmem hook EVENT` always exits 0 within its deadline, and writes JSON for the assistant or nothing
+- Most commands that write take `--dry-run`, which shows the plan without carrying it out.
+- `ragmem hook EVENT` always exits with 0 within its deadline, and prints JSON for the assistant or nothing
   (docs/hooks.md).
-- `ragmem --offline COMMAND` lets nothing leave this machine, and says on standard error what was opened; so
-  does `RAGMEM_OFFLINE=1`, which says nothing (docs/models.md).
+- `ragmem --offline COMMAND` lets nothing leave this machine, and reports on standard error what was opened.
+  `RAGMEM_OFFLINE=1` does the same without the report (docs/models.md).
 - An option's value follows it as the next word or after `=`, and is never empty. `--` ends the options.
 
 ## Exit codes
 
-Of all commands; a code that is not listed means failure.
+These apply to all commands. A code that is not listed means failure.
 
 """
 
@@ -41,20 +41,20 @@ def reference(tree: Command) -> str:
         "# The command line",
         "",
         "```",
-        "ragmem COMMAND --help    # what stands below of one command",
-        "ragmem help WORDS        # search all pages, without a network",
+        "ragmem COMMAND --help    # the section below about one command",
+        "ragmem help WORDS        # search all pages offline",
         "```",
         "",
-        "Written by `scripts/generate.py` from the commands themselves: do not edit.",
+        "`scripts/generate.py` writes this page from the commands: do not edit it.",
         "",
         f"{tree.summary}. {tree.description}",
         "",
         *_list(tree),
         CONTRACT + exit_code_table(),
         "",
-        "## Options of many commands",
+        "## Common options",
         "",
-        "Every command has `-h`, `--help`. The others mean the same wherever *Also* names them:",
+        "Every command has `-h`, `--help`. The others mean the same in every command that lists them:",
         "",
         *(row for row in counted if row in shared and "`--help`" not in row),
         "",

@@ -10,7 +10,7 @@ SHOWN = {
     "1": ["memories", "Tiers per source", "ingest", "notes"],
     "2": ["agentmemory", "135", "on"],
     "3": ["Ferry 129", "100 of 135"],
-    "4": ["ask a question"],
+    "4": ["type a question"],
     "5": ["PostgreSQL", "relations"],
     "6": ["links", "Ferry"],
     "7": ["The lifecycle of all projects", "135 memories"],

@@ -66,7 +66,7 @@ def test_a_drain_takes_up_the_event_and_keeps_nothing_of_the_assistant_open(free
             assert (process.returncode, printed, pipe.read()) == (0, b"", b"")
         assert is_draining(free), "the pipe ended with the drain, or none was started"
 
-    assert "one that was started" in free.log()
+    assert "a new drain" in free.log()
 
 
 def test_many_hooks_at_once_start_one_drain(free):
@@ -80,7 +80,7 @@ def test_many_hooks_at_once_start_one_drain(free):
             process.communicate(json.dumps(free.fields("SessionEnd", session_id=f"s{number}")).encode())
 
     assert [process.returncode for process in processes] == [0] * 8
-    assert free.log().count("one that was started") == 1
+    assert free.log().count("a new drain") == 1
     # Their transcript is not there: each event is taken up, and waits for it.
     claimed = spool.CLAIMED
     assert wait_until(
@@ -93,7 +93,7 @@ def test_what_comes_after_the_last_look_of_a_drain_is_taken_up_by_another(free):
     held = os.open(free.state / drain.LOCK, os.O_RDWR | os.O_CREAT)
     fcntl.flock(held, fcntl.LOCK_EX)
     free.call("SessionEnd", transcript_path="")
-    assert "one that runs" in free.log()
+    assert "the running drain" in free.log()
     environ = {**free.environ, hook_defaults.LOCK: str(held)}
 
     drain.release(str(free.data), str(free.state), environ, left=[])
@@ -118,8 +118,8 @@ def test_turns_that_follow_each_other_closely_let_somebody_begin_once(free):
     free.call("Stop")
     free.call("Stop", session_id="s2")
 
-    assert free.log().splitlines()[-1].split(" kept")[1].startswith(" ")
-    assert free.log().count("to be taken up by") == 1
+    assert free.log().splitlines()[-1].split(" stored")[1].startswith(" ")
+    assert free.log().count("to be ingested by") == 1
 
 
 def test_where_no_session_of_its_own_can_be_had_a_process_is_started_nevertheless(free, monkeypatch):

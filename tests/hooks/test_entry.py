@@ -445,7 +445,7 @@ def test_the_log_is_its_owners_alone_has_no_words_of_the_session_and_begins_anew
     log = hooks.state / "hooks.log"
 
     assert "swordfish" not in log.read_text()
-    assert "claude-code SessionEnd s1 kept" in log.read_text()
+    assert "claude-code SessionEnd s1 stored" in log.read_text()
     assert stat.S_IMODE(log.stat().st_mode) == 0o600
     with log.open("ab") as file:
         file.write(b"x" * 300_000)

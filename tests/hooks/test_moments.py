@@ -120,7 +120,7 @@ def test_silence_is_counted_and_what_was_told_is_listed_by_moment(hooks):
     )
     figures = {one["moment"]: one for one in json.loads(done.stdout)["moments"]}
     assert (figures["file"]["told"], figures["file"]["silent"]) == (1, 1)
-    assert figures["file"]["reasons"] == {"nothing worth saying is known of it": 1}
+    assert figures["file"]["reasons"] == {"no memory about it is worth injecting": 1}
     assert figures["failure"]["told"] == 0
 
 
@@ -199,7 +199,7 @@ def test_a_tool_is_asked_about_by_what_it_touches(assistant, event, fields, mome
 def test_a_command_of_which_no_rule_speaks_is_not_asked_about():
     for line in ("ls -la", "", "ragmem query git"):
         said = asked("claude-code", "PreToolUse", tool_name="Bash", tool_input={"command": line})
-        assert said == {"reason": "no rule is about such a command"}
+        assert said == {"reason": "no rule can apply to this command"}
     assert set(vocabulary().programs) == query.PROGRAMS
 
 
@@ -207,7 +207,7 @@ def test_moments_can_be_switched_off_alone():
     fields = {"session_id": "s1", "cwd": "/p", "tool_name": "Edit", "tool_input": {"file_path": "a.py"}}
     happened = HookEvent(ASSISTANTS["claude-code"], "PreToolUse", fields)
     off = query.request(happened, max_chars=9000, research=True, moments=False)
-    assert off == {"reason": "moments of need are turned off"}
+    assert off == {"reason": "[hooks] moments is off"}
 
 
 @pytest.mark.parametrize(

@@ -200,7 +200,7 @@ def test_whatever_is_read_keeps_to_its_budget(memory, call, budget):
         shown = [one["full_id"] for one in found.data["memories"]]
         assert shown
         assert all(one[:12] in found.text for one in wanted)
-        assert ("no room in this budget" in found.text) == (len(shown) < len(wanted))
+        assert ("beyond the budget" in found.text) == (len(shown) < len(wanted))
 
 
 def test_a_part_does_not_end_with_a_heading(memory, call):
@@ -305,7 +305,7 @@ def test_a_question_without_an_answer_is_told_how_its_words_are_spelt(filled, kn
 def test_a_span_without_time_is_refused_and_not_called_empty(filled, refused, tool, since, until):
     query = {"query": "tide tables"} if tool == "search" else {}
     said = refused(tool, since=since, until=until, **query)
-    assert f'there is no time from "{since}" until "{until}"' in said
+    assert f'the period from "{since}" until "{until}" is empty' in said
     assert ("for a single day, end with the next one" if since == until else "exchange the two dates") in said
 
 
@@ -383,7 +383,7 @@ def test_agents_at_work_are_told_to_an_agent_that_asks_for_them(filled, call, me
         memory.agents.heartbeat(f"builder-{number}", status="working", current_task="the long quay")
     found = call("search", query="which agents are online")
     assert len(re.findall(r"agent builder-\d+: working: the long quay", found.text)) == 12
-    assert "3 more such lines left out" in found.text
+    assert "3 more such lines omitted" in found.text
     assert found.data["route"]["name"] == "operational"
 
 

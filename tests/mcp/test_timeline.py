@@ -85,8 +85,8 @@ def test_what_waits_and_what_was_set_aside_is_told(memory, call):
     aside.mkdir(exist_ok=True)
     (aside / f"{'0' * 32}.write").write_bytes(b"no write of the inbox")
     found = call("status")
-    assert "discarded, found by words alone: 1;" in found.text
-    assert "set aside from the inbox: 1" in found.text
+    assert "discarded, found by full text only: 1;" in found.text
+    assert "rejected from the inbox: 1" in found.text
 
 
 def test_resources_are_read_by_their_addresses(coded):
@@ -122,7 +122,7 @@ def test_an_address_that_leads_nowhere_is_an_error_with_a_hint(coded, uri):
 def test_a_briefing_is_what_a_session_should_know_within_its_budget(coded):
     found = prompt(coded, "session_briefing", {"budget": "400"})
     assert NOTE in found.text
-    assert "get reads one in full; search finds more" in found.text
+    assert "get returns the full text; search finds more" in found.text
     assert "ragmem query" not in found.text
     assert NOTE in prompt(coded, "session_briefing", {"task": "parse the tides", "budget": ""}).text
 

@@ -19,7 +19,7 @@ def test_a_session_is_told_at_its_start_and_at_a_new_topic_and_nothing_twice(cli
     assert begun["tokens"] > 0
     again = post()
     assert (again["context"], again["memory_ids"], again["tokens"]) == ("", [], 0)
-    assert "told already" in again["reason"]
+    assert "already injected" in again["reason"]
     switched = post(prompt=PROMPT)
     assert not set(switched["memory_ids"]) & set(begun["memory_ids"])
     assert post(prompt=f"{PROMPT} please")["reason"].startswith("the topic has not changed")

@@ -155,7 +155,7 @@ def test_an_event_gets_the_same_reply_whatever_hands_it_over(event, world, tmp_p
     assert replies[0]["hookSpecificOutput"]["hookEventName"] == event
     assert "<ragmem-memory>" in replies[0]["hookSpecificOutput"]["additionalContext"]
     assert replies == replies[:1] * 3
-    outcomes = [line.partition(" told ")[2].rpartition(" [")[0] for line in world.last_lines(3)]
+    outcomes = [line.partition(" injected ")[2].rpartition(" [")[0] for line in world.last_lines(3)]
     assert outcomes[0].startswith("1: ")
     assert outcomes == outcomes[:1] * 3
 
@@ -194,7 +194,7 @@ def test_a_written_document_is_kept_as_a_command_keeps_it(handler, world):
 
     assert world.reply(handler, "PostToolUse", f"writes by {handler}", **written) is None
 
-    assert any("kept, to be taken up by the warm process" in line for line in world.last_lines(5))
+    assert any("stored, to be ingested by the warm process" in line for line in world.last_lines(5))
 
 
 @pytest.mark.parametrize("handler", STAYING)
@@ -206,9 +206,9 @@ def test_what_begins_or_ends_a_session_is_left_to_commands(handler, world):
         else:
             assert world.post(event, json=world.fields(event, "s")).status_code == 204
     log = (world.home / "ragmem" / "state" / LOG).read_text()
-    assert all(f'"{event}" of "claude-code" is for a command alone' in log for event in line)
+    assert all(f'"{event}" of "claude-code" needs a hook of type command' in log for event in line)
     # The written document of another test is kept, and may be told late.
-    assert not [line for line in log.splitlines() if " kept" in line and " writes by " not in line]
+    assert not [line for line in log.splitlines() if " stored" in line and " writes by " not in line]
 
 
 def test_the_tool_for_hooks_is_in_no_list(world):
@@ -309,7 +309,7 @@ def test_a_memory_that_hangs_costs_the_deadline_and_then_nothing(tmp_path):
                 began = time.monotonic()
                 assert world.reply("mcp", "UserPromptSubmit", f"s{count}", prompt=PROMPT) is None
                 assert 0.5 < time.monotonic() - began < 5
-                assert f"nobody answered in time, {count} in a row" in world.last_lines()[0]
+                assert f"no answer in time, {count} in a row" in world.last_lines()[0]
             began = time.monotonic()
             assert world.reply("mcp", "UserPromptSubmit", "s4", prompt=PROMPT) is None
             assert time.monotonic() - began < 0.5
@@ -323,7 +323,7 @@ def test_a_memory_that_hangs_costs_the_deadline_and_then_nothing(tmp_path):
 def test_a_deadline_that_cannot_be_kept_gets_no_reply(handler, tmp_path):
     with serving_both(tmp_path, RAGMEM_HOOKS_QUERY_DEADLINE_S="0.1") as world:
         assert world.reply(handler, "UserPromptSubmit", "s", prompt=PROMPT) is None
-        assert "nobody answered in time, 1 in a row" in world.last_lines()[0]
+        assert "no answer in time, 1 in a row" in world.last_lines()[0]
 
 
 def test_a_process_of_replaced_code_asks_nobody(tmp_path, monkeypatch):

@@ -70,14 +70,14 @@ _EDGE_NAME = "coalesce(a.id, '?') || ' - ' || coalesce(b.id, '?')"
 # A problem, and a query (the row is called `o`) whose first column names the rows with it.
 _RULES: tuple[tuple[str, str], ...] = (
     (
-        "chunks of the store are of no document",
+        "chunks in the store belong to no document",
         (
             "SELECT o.id FROM store_chunks o WHERE o.document IS NOT NULL"
             " AND NOT EXISTS (SELECT 1 FROM store_documents d WHERE d.n = o.document)"
         ),
     ),
     (
-        "rows that LightRAG wrote are of no document",
+        "rows that LightRAG wrote belong to no document",
         (
             "SELECT o.namespace || ' ' || o.id FROM store_kv o"
             " WHERE o.namespace IN ('full_docs', 'full_entities', 'full_relations') AND NOT EXISTS"
@@ -85,19 +85,19 @@ _RULES: tuple[tuple[str, str], ...] = (
         ),
     ),
     (
-        "chunks of the store have no vector",
+        "chunks in the store have no vector",
         (f"SELECT o.id FROM store_chunks o JOIN store_documents d ON d.n = o.document WHERE {NO_VECTOR}"),
     ),
     (
-        "vectors are of no chunk",
+        "vectors belong to no chunk",
         f"SELECT 'chunk ' || o.chunk FROM store_chunk_vectors o WHERE NOT {CHUNK_EXISTS}",
     ),
     (
-        "vectors are of no entity",
+        "vectors belong to no entity",
         f"SELECT o.subject FROM store_name_vectors o WHERE o.namespace = 'entities' AND NOT {HAS_NODE}",
     ),
     (
-        "vectors are of no relation",
+        "vectors belong to no relation",
         (
             "SELECT o.subject || ' - ' || o.object FROM store_name_vectors o"
             f" WHERE o.namespace = 'relationships' AND NOT {HAS_EDGE}"
@@ -108,30 +108,30 @@ _RULES: tuple[tuple[str, str], ...] = (
         f"SELECT {_EDGE_NAME} {_OF_EDGE} WHERE o.present AND ({LOST_END})",
     ),
     (
-        "chunks are there more than once",
+        "chunks are stored more than once",
         "SELECT o.id FROM store_chunks o GROUP BY o.space, o.id HAVING count(*) > 1",
     ),
-    ("entities are there more than once", f"SELECT DISTINCT o.id FROM store_nodes o WHERE {HAS_TWIN}"),
+    ("entities are stored more than once", f"SELECT DISTINCT o.id FROM store_nodes o WHERE {HAS_TWIN}"),
     (
-        "entities have another degree than relations",
+        "the degree of entities is not their number of relations",
         f"SELECT o.id FROM store_nodes o WHERE o.degree <> {DEGREE}",
     ),
     (
-        "mentions are by a chunk that does not exist",
+        "mentions come from a chunk that does not exist",
         (
             f"SELECT 'chunk ' || o.chunk FROM store_mentions o WHERE NOT {CHUNK_EXISTS}"
             f" UNION SELECT 'chunk ' || o.chunk FROM store_evidence o WHERE NOT {CHUNK_EXISTS}"
         ),
     ),
     (
-        "mentions are of an entity that does not exist",
+        "mentions refer to an entity that does not exist",
         (
             "SELECT 'entity ' || o.node FROM store_mentions o"
             " WHERE NOT EXISTS (SELECT 1 FROM store_nodes n WHERE n.n = o.node)"
         ),
     ),
     (
-        "mentions are of a relation that does not exist",
+        "mentions refer to a relation that does not exist",
         (
             "SELECT 'relation ' || o.edge FROM store_evidence o"
             " WHERE NOT EXISTS (SELECT 1 FROM store_edges e WHERE e.n = o.edge)"
@@ -152,7 +152,7 @@ _RULES: tuple[tuple[str, str], ...] = (
         ),
     ),
     (
-        "vectors of one model have several lengths",
+        "vectors of one model differ in length",
         ("SELECT o.model FROM store_vectors o GROUP BY o.model HAVING count(DISTINCT length(o.vector)) > 1"),
     ),
 )
@@ -181,7 +181,7 @@ def vector_violations(connection: sqlite3.Connection, embedder: Embedder) -> lis
         )
         if len(codes) != dimensions or abs(float(np.linalg.norm(restore(scale, codes))) - 1) > UNIT_TOLERANCE
     ]
-    return [sentence(f'vectors cannot be of the model "{model}"', wrong)] if wrong else []
+    return [sentence(f'vectors cannot come from the model "{model}"', wrong)] if wrong else []
 
 
 def evidence_violations(connection: sqlite3.Connection) -> list[str]:
@@ -204,7 +204,7 @@ def evidence_violations(connection: sqlite3.Connection) -> list[str]:
         sentence(what, wrong)
         for what, wrong in (
             ("chunks do not list all that they mention", chunks),
-            ("extractions of documents cannot be read", unreadable),
+            ("extractions of documents are unreadable", unreadable),
             ("documents have other mentions than extractions", different),
         )
         if wrong

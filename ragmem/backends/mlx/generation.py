@@ -21,7 +21,7 @@ _MOST_PREFIXES = 2
 
 
 class CancelledError(Exception):
-    """The answer was cancelled: nobody waits for it any more."""
+    """The answer was cancelled: the caller no longer waits."""
 
 
 class Deadline:

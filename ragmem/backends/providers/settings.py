@@ -107,7 +107,7 @@ def url_problem(url: str) -> str:
     if not url.isprintable() or " " in url:
         return f"{redact_url(url)!a} is not an address: no address has such characters"
     if parts.scheme not in {"http", "https"} or not host:
-        return f'"{redact_url(url)}" is not an address: it begins with http:// or https://'
+        return f'"{redact_url(url)}" is not a URL: it must start with http:// or https://'
     if parts.username or parts.password:
         # The address is kept with the vectors, so that their model can be opened again.
         bare = redact_url(url)

@@ -44,7 +44,7 @@ class Entities(ListPane):
         Column("type", 12),
         Column("relations", 9, right=True),
         Column("project", 14, least=85),
-        Column("said", least=60),
+        Column("sentence", least=60),
     )
     HINT = "a prefix of the name"
     UNIT = ("entity", "entities")

@@ -35,7 +35,7 @@ class EntityScreen(TabbedScreen):
             yield Table(
                 (
                     Column("date", 10),
-                    Column("says"),
+                    Column("sentence"),
                     Column("title", 30, least=100),
                     Column("id", 12, least=80),
                 ),
@@ -47,11 +47,11 @@ class EntityScreen(TabbedScreen):
                     Column("entity", 26),
                     Column("weight", 6, right=True),
                     Column("type", 12, least=80),
-                    Column("how"),
+                    Column("relation"),
                 ),
                 id="near",
             )
-        with TabPane("3 Said", id="said"), VerticalScroll():
+        with TabPane("3 Sentences", id="said"), VerticalScroll():
             yield Plain(classes="plain", id="said-lines")
 
     def on_mount(self) -> None:

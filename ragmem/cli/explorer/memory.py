@@ -32,7 +32,7 @@ NARROWEST, WIDEST = 20, 110
 LINKS = 500
 """Maximum number of connections in the list."""
 
-NO_SCORE = "Scores depend on a question: ask one under Search, and open this memory there."
+NO_SCORE = "Scores depend on a question: run a query in Search, and open this memory there."
 
 
 class MemoryScreen(TabbedScreen):

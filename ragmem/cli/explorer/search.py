@@ -29,11 +29,11 @@ class Search(ListPane):
         Column("kind", 12, least=85),
         Column("source", 12, least=100),
     )
-    HINT = "ask a question, and press Enter"
-    EMPTY = "Ask a question in the line above, and press Enter."
+    HINT = "type a question, and press Enter"
+    EMPTY = "Type a question in the line above, and press Enter."
     FILTERED = True
     UNIT = ("answer",)
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("slash", "filter", "Ask")]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("slash", "filter", "Query")]
 
     def start(self) -> None:
         """Show the input line at once."""

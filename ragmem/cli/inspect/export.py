@@ -49,7 +49,7 @@ def graph(
     if export is None:
         for name, given in (("--around", around), ("--depth", depth), ("--out", out), ("--force", force)):
             if given:
-                raise UsageError(f"{name} requires --export", hint="say --export graphml, json or mermaid")
+                raise UsageError(f"{name} requires --export", hint="use --export graphml, json or mermaid")
     elif as_json:
         raise UsageError(
             "--json and --export are mutually exclusive", hint="--export json writes the graph as JSON"

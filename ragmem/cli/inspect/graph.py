@@ -80,7 +80,7 @@ def entity(
         if near:
             say()
             table(
-                ("neighbour", "type", "weight", "how", "said"),
+                ("neighbour", "type", "weight", "relation", "sentence"),
                 [
                     (
                         n["name"],
@@ -137,7 +137,7 @@ def path(
             facts.append("project " + titles.get(one["project"], one["project"]))
         say(f"{bold(' - '.join(one['names']))}  {dim(', '.join(facts))}")
         table(
-            ("step", "how", "date", "memory", "said"),
+            ("step", "relation", "date", "memory", "sentence"),
             [
                 (
                     f"{step['from']} - {step['to']}",

@@ -96,7 +96,7 @@ def _say_tables(report: "LifecycleReport") -> None:
         say()
         say(bold("Isolated memories: next to be archived, then next to be reviewed"))
         table(
-            ("id", "newer", "looked at in", "reprieves", "worthless", "because", "title"),
+            ("id", "newer", "examined in", "reprieves", "worthless", "because", "title"),
             [
                 (
                     one.id[:12],

@@ -16,7 +16,7 @@ _MARKER = re.compile(r"^(?:(?:[-*+>]|#{1,6}|\d{1,3}[.)]) )+")
 def say_evidence(told: list[dict[str, Any]], titles: dict[str, str] | None = None) -> None:
     """Write the sentences of memories, one a line; with `titles` also the names of their projects."""
     table(
-        ("date", "memory", *(["project"] if titles is not None else []), "said"),
+        ("date", "memory", *(["project"] if titles is not None else []), "sentence"),
         [
             (
                 date,
@@ -56,7 +56,7 @@ def say_entities(found: list[dict[str, Any]], titles: dict[str, str]) -> None:
     """Write entities as a table; `titles` are the names of their projects."""
     several = len({one["project"] for one in found}) > 1
     table(
-        ("entity", "type", "relations", *(["project"] if several else []), "said"),
+        ("entity", "type", "relations", *(["project"] if several else []), "sentence"),
         [
             (
                 one["name"],

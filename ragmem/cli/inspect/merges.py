@@ -56,7 +56,7 @@ def merges(
         tell("there are no undone merges" if undone else "there are no merges")
         return EXIT_OK
     table(
-        ("key", "name", "into", "rule", "project", "since", "said"),
+        ("key", "name", "into", "rule", "project", "since", "sentence"),
         [
             (
                 one["key"],

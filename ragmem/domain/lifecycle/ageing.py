@@ -83,7 +83,7 @@ def protection_of(entry: Entry, policy: LifecyclePolicy) -> tuple[str, str]:
             "permanent",
             "not worthless after its last reprieve: it no longer ages",
         ),
-        (entry.curated, "curated", f'the source "{entry.memory.source}" is kept by hand'),
+        (entry.curated, "curated", f'the source "{entry.memory.source}" is maintained by people'),
         (
             entry.life is LifecycleState.PROVEN,
             "proven",
@@ -99,7 +99,7 @@ def protection_of(entry: Entry, policy: LifecyclePolicy) -> tuple[str, str]:
             "document",
             "a part of a document: it stays as long as the others do",
         ),
-        (entry.is_protected, "protected", f"protected: a {entry.type} never expires by itself"),
+        (entry.is_protected, "protected", f"protected: a {entry.type} never expires automatically"),
         (
             recalled and entry.feedback == 0,
             "recalled",
@@ -147,13 +147,13 @@ def _decide_without_text(
     waits = (
         (entry.memory.state is State.BUFFERED, "faint", "of little worth: only `--all-tiers` shows it"),
         (last, "last copy", "the archive has others that say the same"),
-        (newer < policy.age_after, "young", f"{_newer(newer)}, looked at from {policy.age_after}"),
+        (newer < policy.age_after, "young", f"{_newer(newer)}, examined at {policy.age_after}"),
         (connections > 0, "connected", f"connected with {_count(connections, 'memory', 'memories')}"),
         (bool(entry.superseded_by), "superseded", f"the history of {entry.superseded_by[:12]}"),
         (
             bool(entry.reprieves) and newer < due,
             "reprieved",
-            f"reprieve {entry.reprieves} of {policy.reprieves}: {_newer(newer)}, looked at again from {due}",
+            f"reprieve {entry.reprieves} of {policy.reprieves}: {_newer(newer)}, examined again at {due}",
         ),
     )
     for holds, rule, reason in waits:

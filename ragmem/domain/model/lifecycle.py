@@ -155,7 +155,7 @@ class Entry:
 
     @property
     def is_protected(self) -> bool:
-        """Return whether it never expires by itself: decisions, a user's thoughts, and pinned memories.
+        """Return whether it never expires automatically: decisions, a user's thoughts, and pinned memories.
 
         What a person has not accepted, and what others have shared, is only protected by a pin.
         """

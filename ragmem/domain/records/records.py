@@ -87,7 +87,8 @@ def record(kind: RecordType | str, fields: Mapping[str, object]) -> TypedRecord:
     for field in schema.fields:
         if field.required and field.name not in checked:
             raise UsageError(
-                f'the {schema.type} lacks its field "{field.name}"', hint=f"{field.name}: {field.help}"
+                f'the {schema.type} lacks the required field "{field.name}"',
+                hint=f"{field.name}: {field.help}",
             )
     if not checked.keys() - schema.no_content:
         raise UsageError(f"the {schema.type} is empty", hint=f"give one of its fields: {schema.field_list}")

@@ -67,7 +67,7 @@ class Log:
     def close(self) -> None:
         """Write the waiting lines; a second call has no effect."""
         if self._left_out:
-            self.announce(f"{self._left_out} lines were left out", event="left_out")
+            self.announce(f"{self._left_out} lines were skipped", event="left_out")
         self._waiting.put(None)
         self._thread.join(PATIENCE)
 

@@ -147,7 +147,9 @@ class Plan(Shape):
     cards: list[list[str]] = Field(description="Connected memories of which the model is to write a text.")
     comparisons: int = Field(description="Memories that the model is to compare with older ones.")
     sweep: dict[str, int]
-    expired: int = Field(description="Memories of the archive that `ragmem gc --purge` may delete for good.")
+    expired: int = Field(
+        description="Memories of the archive that `ragmem gc --purge` may delete permanently."
+    )
     uncompared: int
     note: str
     large: bool = Field(

@@ -214,7 +214,7 @@ def anticipate(
             most = MAX_RESEARCH_CHARS if event == "research" else moments.SUBAGENT_CHARS
             found = _on_research(tools, state, prompt, _limit(most, wanted))
     except _TooLateError:
-        found = AnticipatedContext(Context(), "nobody waits for it any more")
+        found = AnticipatedContext(Context(), "the caller no longer waits")
     return replace(found, projects=wanted.projects)
 
 
@@ -229,7 +229,7 @@ class _TooLateError(Exception):
 
 def _at_start(tools: AnticipationPorts, state: _SessionState, wanted: ContextLimits) -> AnticipatedContext:
     if state.known is not None and not state.again:
-        return AnticipatedContext(Context(), "this session was told already what it should know at its start")
+        return AnticipatedContext(Context(), "the start context was already injected into this session")
     bounded = wanted.tokens or wanted.max_chars
     block = session_start(
         tools.catalog,
@@ -239,9 +239,9 @@ def _at_start(tools: AnticipationPorts, state: _SessionState, wanted: ContextLim
         without=_unwanted(tools, state),
         near=lambda: _nearness(tools, state, wanted),
     )
-    reason = "the session goes on without what it was told" if state.again else "the session begins"
+    reason = "the session continues without its earlier context" if state.again else "the session begins"
     if _keep(tools, state, block, reason, shown=_shown_at_start(block)):
-        return AnticipatedContext(Context(), "another call has just told this session what it should know")
+        return AnticipatedContext(Context(), "another call has just injected the start context")
     reason = reason if block.text else f"{reason}, and {block.why_empty}"
     return AnticipatedContext(block, reason, tuple(state.notes))
 
@@ -258,7 +258,7 @@ def _nearness(tools: AnticipationPorts, state: _SessionState, wanted: ContextLim
     try:
         store = tools.open_store()
     except (BackendError, StorageError, StoreBusyError) as error:
-        state.notes.append(f"what is near to the last work cannot be told: {error}")
+        state.notes.append(f"memories near the last work are not available: {error}")
         return {}
     return nearness_to_last_work(tools.catalog, store, projects=wanted.projects)
 
@@ -287,12 +287,10 @@ def _on_prompt(
         model, vector = _vector(tools, text)
     except BackendError as error:
         if state.known is None or new:
-            begun = f"the first to name {', '.join(new)}" if new else "the first prompt"
-            reason = f"a topic begins: {begun}, by its words alone: {error.full_message}"
+            begun = f"the first prompt that names {', '.join(new)}" if new else "the first prompt"
+            reason = f"a topic begins: {begun}, by full text only: {error.full_message}"
             return _answer(tools, state, " ".join(new) or text, short, reason=reason, most=MOST)
-        return AnticipatedContext(
-            Context(), f"whether the topic changed cannot be told: {error.full_message}"
-        )
+        return AnticipatedContext(Context(), f"a topic change cannot be detected: {error.full_message}")
     threshold = _threshold(tools.catalog, model)
     verdict = watch(before, prompt, vector, model=model, threshold=threshold, new=new)
     state.topic = to_document(verdict.topic) if verdict.topic else None
@@ -319,11 +317,13 @@ def _on_research(
         return AnticipatedContext(Context(), f"the {event} has no question")
     state.question = digest("asked", " ".join(text.casefold().split()), length=SHORT_ID_LENGTH)
     if state.known is not None and state.question in state.known.asked:
-        return AnticipatedContext(Context(), "this session was told already what bears on this question")
+        return AnticipatedContext(
+            Context(), "everything relevant to this question was already injected into this session"
+        )
     # A search for one word asks about nothing, unless few memories have it: then it is a name.
     words = text.split()
     if len(words) == 1 and not rare_names(tools.catalog.database, words, projects=wanted.projects):
-        return AnticipatedContext(Context(), "the word stands in many memories, or in none")
+        return AnticipatedContext(Context(), "the word occurs in too many memories, or in none")
     reason = f"a {event} begins" if event == "subagent" else f"{event} begins"
     return _answer(tools, state, text, wanted, reason=reason, most=MOST_RESEARCH)
 
@@ -340,9 +340,9 @@ def _on_need(
     new = [key for key, hashed in hashes.items() if hashed not in asked]
     if not new:
         seen = (
-            "this session was told already what is known of it"
+            "everything known about it was already injected into this session"
             if hashes
-            else "it says too little to be known"
+            else "it is too short to identify"
         )
         return AnticipatedContext(Context(), seen)
     lookup = _lookup(tools, state, wanted)
@@ -352,7 +352,7 @@ def _on_need(
         if findings := _findings(lookup, event, key, told):
             break
     if not findings:
-        return AnticipatedContext(Context(), "nothing worth saying is known of it")
+        return AnticipatedContext(Context(), "no memory about it is worth injecting")
     block = moments.moment_block(
         findings,
         key.rpartition("/")[2] if is_file else f"this {'error' if event == 'failure' else event}",
@@ -364,7 +364,7 @@ def _on_need(
     )
     reason = _REASONS[event]
     if block.text and _keep(tools, state, block, reason, matches=[each.match for each in findings]):
-        return AnticipatedContext(Context(), "another call has just told what is known of it")
+        return AnticipatedContext(Context(), "another call has just injected what is known about it")
     return AnticipatedContext(block, reason if block.text else block.why_empty, tuple(state.notes))
 
 
@@ -451,7 +451,7 @@ def _answer(
         )
         given = _keep(tools, state, block, reason, matches=answer.matches, floor=floor)
         if state.question in given:
-            return AnticipatedContext(Context(), "another call has just told what bears on this question")
+            return AnticipatedContext(Context(), "another call has just injected what answers this question")
         if not given:
             break
         shown |= given
@@ -555,8 +555,8 @@ def _why_nothing(answer: Answer, block: Context, shown: Collection[str]) -> str:
     if block.left_out:
         return block.why_empty
     if any(match.memory.id in shown for match in answer.matches):
-        return "all that bears on it was shown already"
-    return "nothing here answers it"
+        return "all relevant memories were already shown"
+    return "no memory answers it"
 
 
 def _keep(
@@ -596,6 +596,6 @@ def _keep(
             if not given:
                 catalog.injections.record(rows, now=tools.now, kept=tools.kept)
     except (StorageError, StoreBusyError) as error:
-        state.notes.append(f"what this session was shown is not kept: {error}")
+        state.notes.append(f"the record of injections was not stored: {error}")
         return frozenset()
     return given

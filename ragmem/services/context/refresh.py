@@ -55,7 +55,7 @@ class Group:
 
 PREFERENCES = Group("Preferences and rules", 0.25)
 DECISIONS = Group("Decisions", 0.30)
-PROBLEMS = Group("Problems and what solves them", 0.20)
+PROBLEMS = Group("Problems and fixes", 0.20)
 PATTERNS = Group("Patterns", 0.10)
 BACKGROUND = Group("Worth knowing", 0.15)
 GROUPS = (PREFERENCES, DECISIONS, PROBLEMS, PATTERNS, BACKGROUND)
@@ -333,7 +333,7 @@ def render(found: Index) -> list[str]:
     """Return the lines between the marks; none if the index is empty."""
     if not found.groups:
         return []
-    lines = ["# What memory holds", "", "One in full: `ragmem inspect memory ID`.", ""]
+    lines = ["# Memories", "", "Full text: `ragmem inspect memory ID`.", ""]
     for group, told in found.groups:
         lines += [f"## {group.title}", "", *map(_render_line, told), ""]
     return lines[:-1]

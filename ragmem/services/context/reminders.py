@@ -50,7 +50,7 @@ def with_reminder(
     try:
         found = catalog.violations.report(session, limit=MOST, now=now, patience=PATIENCE)
     except (StorageError, StoreBusyError) as error:
-        return replace(told, notes=(*told.notes, f"rules that were broken are told another time: {error}"))
+        return replace(told, notes=(*told.notes, f"broken rules are reported later: {error}"))
     lines = _fit(found, room)
     if not lines:  # another call has just reported them
         return told
@@ -62,7 +62,7 @@ def with_reminder(
 
 def _fit(found: Sequence[Violation], room: int) -> list[str]:
     """Return the lines of the first violations that fit into a block."""
-    lines = [f"- {one.rule}: {one.statement}\n  what was said: {one.excerpt}" for one in found]
+    lines = [f"- {one.rule}: {one.statement}\n  your sentence: {one.excerpt}" for one in found]
     while lines and len(_block(lines)) > room:
         lines.pop()
     return lines

@@ -76,12 +76,12 @@ class Section:
 # The mix follows Graphiti-style project memories, with five facts, three patterns, three gotchas
 # and three past sessions; rules and decisions are added, because they hold for any task.
 RULES = Section("Decisions and preferences", 0.20, 5, lambda memory: memory.kind is Kind.PREFERENCE)
-FACTS = Section("What is known about this task", 0.35, 5, lambda memory: not _is_episode(memory))
+FACTS = Section("Known about this task", 0.35, 5, lambda memory: not _is_episode(memory))
 PROBLEMS = Section(
-    "Problems met before", 0.20, 3, lambda memory: memory.kind is Kind.ERROR or memory.category in _ERRORS
+    "Known problems", 0.20, 3, lambda memory: memory.kind is Kind.ERROR or memory.category in _ERRORS
 )
 PATTERNS = Section("Patterns that work here", 0.10, 3, lambda memory: memory.category in _PATTERNS)
-SESSIONS = Section("Sessions: the nearest, then the last", 0.15, 3, _is_episode)
+SESSIONS = Section("Sessions: the most relevant, then the latest", 0.15, 3, _is_episode)
 WITH_TASK = (FACTS, RULES, PROBLEMS, PATTERNS, SESSIONS)
 """The sections for a task; the one with the best answer comes first, those without an answer last."""
 

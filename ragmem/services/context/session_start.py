@@ -82,7 +82,7 @@ LEAST_WORDS = 3
 """An open point with fewer words of its own cannot be compared with later work."""
 
 RESULTS = "Last results"
-RULES = "Rules and traps here"
+RULES = "Rules and pitfalls here"
 LAST_LINE = f"({MORE})"
 
 _NO_RESULT = ("interrupted", "agent", "compaction")

@@ -161,7 +161,7 @@ def reason_to_skip(prompt: str, *, first: bool = False) -> str:
     if said < least or is_order(text):
         return "too few content words" if len(text) * 2 > len(prompt.strip()) else "a paste"
     if not first and len(words) + count_words(unspaced) <= POINTING_WORDS and _POINTING.search(text):
-        return "points back"
+        return "refers to earlier prompts"
     return ""
 
 
@@ -218,7 +218,9 @@ def watch(
         kept = replace(verdict.topic, names=topic.names if topic else ())
         verdict = replace(verdict, topic=kept.with_names(names))
     if new and topic is not None:
-        return replace(verdict, switched=True, reason=f"the first to name {', '.join(new[:MOST_TOLD])}")
+        return replace(
+            verdict, switched=True, reason=f"the first prompt that names {', '.join(new[:MOST_TOLD])}"
+        )
     return verdict
 
 
@@ -229,9 +231,9 @@ def _compare(topic: Topic | None, unit: tuple[float, ...], *, model: str, thresh
         return Verdict(False, "another model", Topic(model, unit))
     distance = 1.0 - sum(map(mul, _unit(topic.total), unit))
     if distance > threshold:
-        return Verdict(True, "far from what was said", Topic(model, unit), distance)
+        return Verdict(True, "far from the previous prompts", Topic(model, unit), distance)
     total = tuple(DECAY * before + now for before, now in zip(topic.total, unit, strict=True))
-    return Verdict(False, "near to what was said", Topic(model, total, topic.prompts + 1), distance)
+    return Verdict(False, "near the previous prompts", Topic(model, total, topic.prompts + 1), distance)
 
 
 def to_document(topic: Topic) -> dict[str, Any]:

@@ -161,7 +161,9 @@ def check_locks(patient: DoctorContext) -> Iterator[Check]:
         yield Check("locks", "failed", f'places in "{left[0].parent}" {detail}', REPAIR, "locks")
         return
     process = holder(lock) if lock.exists() else None
-    yield Check("locks", "ok", "nobody writes" if process is None else f"process {process} is writing")
+    yield Check(
+        "locks", "ok", "no process is writing" if process is None else f"process {process} is writing"
+    )
 
 
 def check_backups(patient: DoctorContext) -> Iterator[Check]:
@@ -169,7 +171,7 @@ def check_backups(patient: DoctorContext) -> Iterator[Check]:
     newest = newest_backup(patient)
     if newest is None:
         if patient.catalog.exists():
-            yield Check("backups", "warning", "there is none", "ragmem backup")
+            yield Check("backups", "warning", "there are no backups", "ragmem backup")
         return
     days = (patient.now - newest.at).days
     detail = f'the newest, "{newest.path}", was made {"today" if days < 1 else f"{days} days ago"}'

@@ -39,7 +39,7 @@ def find_differences(catalog: Catalog, store: Store) -> list[str]:
     if lost := sorted(indexed - stored):
         found.append(sentence("indexed memories are not in the store", lost))
     if unowned := sorted(stored - indexed - pending):
-        found.append(sentence("memories of the store are not indexed in the catalog", unowned))
+        found.append(sentence("memories in the store are not indexed in the catalog", unowned))
     # With pending memories the numbers are not comparable: their chunks may be those of a former text.
     if not found and not (pending & stored):
         expected = catalog.overview.chunks(State.INDEXED)

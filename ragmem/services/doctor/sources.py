@@ -76,7 +76,7 @@ _LATELY = timedelta(days=1)
 """Maximum age of a reported failure."""
 
 _EVENTS = "hook events"
-_TROUBLES = (" failed: ", "the deadline came first", "nobody answered in time", "did not end in time")
+_TROUBLES = (" failed: ", "the deadline passed", "no answer in time", "did not end in time")
 
 
 def check_events(patient: DoctorContext) -> Iterator[Check]:

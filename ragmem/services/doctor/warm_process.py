@@ -37,8 +37,8 @@ class WarmProcess:
         if self.serves:
             return f"`ragmem serve` answers, process {self.process}, {self.memory_mb:.0f} MB"
         return (
-            f"process {self.process} of ragmem {self.version}, {self.memory_mb:.0f} MB, asked"
-            f" {self.idle_s:.0f} s ago, ends after {self.ends_after_s / 60:g} minutes without a question"
+            f"process {self.process} of ragmem {self.version}, {self.memory_mb:.0f} MB, last query"
+            f" {self.idle_s:.0f} s ago, exits after {self.ends_after_s / 60:g} minutes without a query"
         )
 
 

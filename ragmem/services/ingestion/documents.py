@@ -163,4 +163,4 @@ def missing_parts_message(count: int, run: str = "") -> str:
     if not run:
         return f"{parts} would be archived"
     verb = "was" if count == 1 else "were"
-    return f"{parts} {verb} archived; to bring back: ragmem gc --undo --run {run}"
+    return f"{parts} {verb} archived; to restore: ragmem gc --undo --run {run}"

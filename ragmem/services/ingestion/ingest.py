@@ -44,7 +44,7 @@ _AT_WORK: set[str] = set()
 Change = Literal["new", "changed", "unchanged", "archived"]
 
 
-HANDED_IN_AGAIN = "handed in again after it was archived"
+HANDED_IN_AGAIN = "ingested again after it was archived"
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,7 +124,7 @@ def _spare(catalog: Catalog, store: Store, fate: Decisions) -> None:
         if key not in found:
             fate[key] = keep_uncompared(fate[key])
         elif found[key] > 0:
-            reason = f"connected, by {found[key]:.2f}, when all of its project is looked at"
+            reason = f"connected, by {found[key]:.2f}, once its whole project was compared"
             fate[key] = Decision(key, "keep", "connected", reason, age=fate[key].age)
 
 

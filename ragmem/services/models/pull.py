@@ -112,7 +112,7 @@ def plan(
         if not safe:
             raise UsageError(
                 f'"{name}" has no weights in the format safetensors',
-                hint=f"ragmem models pull onnx:{name} fetches its ONNX file"
+                hint=f"ragmem models pull onnx:{name} downloads its ONNX file"
                 if graphs
                 else "other formats may run code; look for a conversion, such as one of mlx-community",
             )
@@ -171,7 +171,7 @@ def _keep_other_weights(folder: Path, present: str, model: HubModel) -> None:
         lost += folder.glob("*.safetensors")
     for path in sorted(lost):
         raise UsageError(
-            f'"{path.name}" of "{model.name}" is here in revision {present}, and would be lost',
+            f'"{path.name}" of "{model.name}" is present in revision {present}, and would be lost',
             hint=f"add to it with --revision {present}, or first: ragmem models remove {model.name}",
         )
 
@@ -179,7 +179,7 @@ def _keep_other_weights(folder: Path, present: str, model: HubModel) -> None:
 def check_name(name: str) -> None:
     """Raise UsageError for an invalid name of a model on a hub."""
     if not _NAME.fullmatch(name) or SEPARATOR in name or ".." in name:
-        raise UsageError(f'"{name}" is not a name of a model on a hub', hint="it has the form OWNER/NAME")
+        raise UsageError(f'"{name}" is not the name of a model on a hub', hint="it has the form OWNER/NAME")
 
 
 def apply(hub: Hub, fetching: PullPlan, *, now: datetime, progress: Progress) -> None:
@@ -240,7 +240,7 @@ def removable_folders(data: Path, name: str) -> list[Path]:
     folder = folder_of(data, name)
     found = [path for path in (folder, _partial(folder)) if path.is_dir()]
     if not found:
-        raise NotFoundError(f'"{name}" was not fetched by ragmem', hint="ragmem models list")
+        raise NotFoundError(f'"{name}" was not downloaded by ragmem', hint="ragmem models list")
     return found
 
 
@@ -313,7 +313,7 @@ def _lock(partial: Path, model: HubModel) -> Iterator[None]:
     partial.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     with (partial.parent / f"{partial.name}.lock").open("a") as lock:
         if not try_lock(lock.fileno()):
-            raise StoreBusyError(f'another process is fetching "{model.name}"', hint="wait for it to end")
+            raise StoreBusyError(f'another process is downloading "{model.name}"', hint="wait for it to end")
         if _read_receipt(partial).get("revision") != model.revision:
             shutil.rmtree(partial, ignore_errors=True)
         partial.mkdir(exist_ok=True, mode=0o700)
@@ -335,7 +335,7 @@ def _fetch(hub: Hub, model: HubModel, file: HubFile, partial: Path) -> Iterator[
         begun.unlink()
         raise RagmemError(
             f'"{file.path}" of "{model.name}" arrived damaged: its checksum differs',
-            hint="run the same command again: this file is fetched again",
+            hint="run the same command again: this file is downloaded again",
         )
     sync(begun)
     begun.rename(path)

@@ -167,7 +167,7 @@ def _resolve(
     if match is not None:
         return match.backends[0], match.name
     if find_known(request.model) is not None or "/" in backend:
-        hint = f"ragmem models pull {request.model} fetches it, if it is one of the hub"
+        hint = f"ragmem models pull {request.model} downloads it, if it is on the hub"
     else:
         hint = nearest(backend, sorted(backends))
     raise UsageError(f'"{request.model}" is neither a backend nor a model on this machine', hint=hint)
@@ -227,6 +227,6 @@ def _refuse_overridden(choice: Choice, settings: Settings) -> None:
             if value == getattr(choice.chosen_settings, name):
                 continue
             raise UsageError(
-                f"the variable {origin} is set, and wins over what would be written",
+                f"the variable {origin} is set and overrides config.toml",
                 hint=f"unset {origin}, then run the same command again",
             )

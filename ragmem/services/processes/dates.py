@@ -52,7 +52,7 @@ def parse_moment(text: str, *, now: datetime) -> datetime:
         try:
             return now - timedelta(days=int(span[1]) * _DAYS[span[2].lower()])
         except OverflowError:
-            raise UsageError(f'"{text}" is before the first year', hint="write a shorter span") from None
+            raise UsageError(f'"{text}" is before year 1', hint="write a shorter span") from None
     try:
         moment = datetime.fromisoformat(text.strip())
     except ValueError:
@@ -78,7 +78,7 @@ def parse_span(
     if first and end and first >= end:
         single = "the end is not included: for a single day, end with the next one"
         raise UsageError(
-            f'there is no time from "{since}" until "{until}"',
+            f'the period from "{since}" until "{until}" is empty',
             hint="exchange the two dates" if first > end else single,
         )
     return first, end

@@ -20,15 +20,15 @@ TONES = {
 }
 
 RULES = {
-    "fold": "said by another",
-    "template": "said by another",
+    "fold": "redundant",
+    "template": "redundant",
     "cluster": "merged into one",
-    "cold": "alone and worthless",
-    "no-substance": "alone, no substance",
-    "bad-feedback": "alone, rated bad",
+    "cold": "isolated and worthless",
+    "no-substance": "isolated, no substance",
+    "bad-feedback": "isolated, rated bad",
     "duplicate": "said twice",
-    "missing": "left its source",
-    "asked": "forgotten by hand",
+    "missing": "its source is gone",
+    "asked": "forgotten manually",
 }
 """Labels of the rules that archived memories; others are shown as they are."""
 

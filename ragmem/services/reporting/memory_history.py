@@ -53,7 +53,7 @@ def list_events(catalog: Catalog, memory: Memory) -> list[HistoryEvent]:
 
 def _origin_events(memory: Memory) -> Iterator[HistoryEvent]:
     if abs(memory.event_time - memory.created_at) >= SAME_MOMENT:
-        yield HistoryEvent(memory.event_time, "event", "what it describes happened")
+        yield HistoryEvent(memory.event_time, "event", "the event that it describes")
     yield HistoryEvent(memory.created_at, "stored", f"from {memory.source}")
     if memory.updated_at != memory.created_at:
         yield HistoryEvent(memory.updated_at, "changed", "its text, title or kind as its source has it now")

@@ -103,7 +103,7 @@ def _figure(name: str, plot: Plot) -> Iterator[str]:
     columns, rows = table_of(plot)
     if rows:
         yield "<details>"
-        yield f"<summary>The numbers of: {title}</summary>"
+        yield f"<summary>Numbers: {title}</summary>"
         # It scrolls, so it must be reachable by keyboard, and then it needs a name.
         yield f'<div class="scroll" role="region" tabindex="0" aria-label="{title}: numbers">'
         yield f"<table><caption>{title}</caption>"

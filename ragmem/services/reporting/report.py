@@ -89,7 +89,7 @@ def _sentences(context: ReportContext, plots: Mapping[str, Plot]) -> Iterator[st
         alone = int(connections.totals[0])
         few = "only " if 1 - alone / total < LITTLE else ""
         share = _share(total - alone, total)
-        yield f"{few}{share} of the memories are connected with another one; {alone:,} are alone."
+        yield f"{few}{share} of the memories are connected with another one; {alone:,} are isolated."
     degree = plots["degree"]
     if isinstance(degree, Curves) and degree.lines:
         yield f"The graph has {degree.note}"
@@ -101,8 +101,8 @@ def _size(context: ReportContext, plots: Mapping[str, Plot], total: int) -> Iter
     sources = context.figures.sources()
     letters = sum(one.characters for one in sources)
     yield (
-        f"{total:,} memories from {_plural(len(sources), 'source')} with {letters / 1e6:,.1f} million letters"
-        f" in {_plural(len(context.figures.by_project()), 'project')}."
+        f"{total:,} memories from {_plural(len(sources), 'source')} with {letters / 1e6:,.1f} million"
+        f" characters in {_plural(len(context.figures.by_project()), 'project')}."
     )
     shown = plots["sources"]
     if isinstance(shown, Stacks) and len(sources) > 1 and sources[0].memories > MOST * total:
@@ -124,7 +124,7 @@ def _time(context: ReportContext) -> Iterator[str]:
         f" {from_stamp(middle):%Y-%m-%d} or later."
     )
     if context.now - last > STALE:
-        yield f"Nothing in it is newer than {(context.now - last).days:,} days: is `ragmem seed` run?"
+        yield f"Nothing in it is newer than {(context.now - last).days:,} days: was `ragmem seed` run?"
 
 
 def _life(context: ReportContext, plots: Mapping[str, Plot], total: int) -> Iterator[str]:
@@ -136,13 +136,13 @@ def _life(context: ReportContext, plots: Mapping[str, Plot], total: int) -> Iter
     if archived := states.get("archived", 0):
         rules = _counts(plots["archive"])
         reasons = ", ".join(f"{count:,.0f} {rule}" for rule, count in rules.items())
-        yield f"{archived:,.0f} lie in the archive ({reasons}) and can be restored."
+        yield f"{archived:,.0f} are in the archive ({reasons}) and can be restored."
     kept = _counts(plots["kept"])
     if pinned := kept.get("pinned", 0):
         yield f"{_plural(int(pinned), 'memory', 'memories')} pinned, {kept.get('protected', 0):,} protected."
     runs = context.catalog.gc_runs.latest(1)
     if not runs:
-        yield "`ragmem gc` never ran here: nothing was merged or archived."
+        yield "`ragmem gc` has never run here: nothing was merged or archived."
     elif context.now - runs[0].started > STALE:
         yield f"`ragmem gc` last ran {(context.now - runs[0].started).days:,} days ago."
 
@@ -156,7 +156,7 @@ def _use(plots: Mapping[str, Plot], total: int) -> Iterator[str]:
         good, bad, again, _ = (sum(row.counts[part] for row in given.rows) for part in range(4))
         every = sum(sum(row.counts) for row in given.rows)
         yield (
-            f"{every:,.0f} memories were given to sessions; {good:,.0f} of them are rated good,"
+            f"{every:,.0f} memories were injected into sessions; {good:,.0f} of them are rated good,"
             f" {bad:,.0f} bad, and {again:,.0f} more were recalled by another session too."
         )
     if "latency" in plots:

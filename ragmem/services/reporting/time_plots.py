@@ -102,7 +102,7 @@ def _median_note(context: ReportContext) -> str:
         return ""
     days = (context.now - from_stamp(middle)) / DAY
     if days < 0:
-        return "Half of them lie ahead."
+        return "Half of them are in the future."
     return f"Half of them are older than {f'{days:,.0f} d' if days >= 2 else f'{days * 24:,.0f} h'}."
 
 

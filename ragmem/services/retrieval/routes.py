@@ -234,7 +234,7 @@ def _route_by_names(context: RouteContext, question: Question, routing: Routing)
         from ragmem.services.retrieval.operational import active_agents  # noqa: PLC0415 - few questions ask for it
 
         if active_agents(context.open_agents().agents(), asked.names):
-            reason = Reason("names agents that are at work", Route.OPERATIONAL, KNOWN)
+            reason = Reason("names running agents", Route.OPERATIONAL, KNOWN)
             return replace(routing, routed=_add_reason(routing.routed, reason))
     return routing
 

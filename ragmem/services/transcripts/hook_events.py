@@ -252,7 +252,7 @@ class _EventRun:
             self._report(f"{found.failed}: {path}")
         elif found.new or found.changed:
             self.log.write(
-                "drain", f"{found.assistant} {found.session[:36]}", f"took in {found.new + found.changed}"
+                "drain", f"{found.assistant} {found.session[:36]}", f"ingested {found.new + found.changed}"
             )
         return found.complete or bool(found.failed)
 
@@ -267,7 +267,7 @@ class _EventRun:
             self._report(problem)
         if ids:
             self.log.write(
-                "drain", f"took in {files[0][0].name}" + (f" and {len(files) - 1} more" * (len(files) > 1))
+                "drain", f"ingested {files[0][0].name}" + (f" and {len(files) - 1} more" * (len(files) > 1))
             )
 
     def _finish(self, events: Sequence[_Event]) -> None:

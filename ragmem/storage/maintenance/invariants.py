@@ -16,18 +16,18 @@ _RULES: Mapping[str, str] = {
     "chunks belong to no memory": (
         "SELECT id FROM chunks WHERE memory NOT IN (SELECT n FROM memories) ORDER BY id"
     ),
-    "memories are in a state that a memory of the catalog cannot have": (
+    "memories in the catalog have an invalid state": (
         f"SELECT id FROM memories WHERE state NOT IN ({_STATES}) ORDER BY id"
     ),
-    "memories have chunks whose places are not 0, 1, 2, ...": (
+    "memories have chunks whose positions are not 0, 1, 2, ...": (
         "SELECT m.id FROM memories m JOIN chunks c ON c.memory = m.n GROUP BY m.id"
         " HAVING min(c.position) <> 0 OR max(c.position) <> count(*) - 1"
         " OR count(DISTINCT c.position) <> count(*) ORDER BY m.id"
     ),
-    "chunks are not in the full text": (
+    "chunks are missing from the full text": (
         "SELECT id FROM chunks WHERE memory NOT IN (SELECT memory FROM lexicon_memories) ORDER BY id"
     ),
-    "memories have other chunks than the full text has of them": (
+    "memories have other chunks than their entry in the full text": (
         "SELECT l.memory FROM lexicon_memories l LEFT JOIN chunks c ON c.memory = l.memory"
         " GROUP BY l.memory, l.chunks HAVING count(c.id) <> l.chunks ORDER BY l.memory"
     ),
@@ -43,7 +43,7 @@ _RULES: Mapping[str, str] = {
 }
 
 _NAME_RULES: Mapping[str, str] = {
-    "names have a node that is none": (
+    "names refer to a node that does not exist": (
         "SELECT name FROM entity_names e WHERE NOT EXISTS (SELECT 1 FROM entity_names h"
         " WHERE h.project = e.project AND h.name = e.canonical AND h.canonical = h.name) ORDER BY name"
     ),
@@ -54,7 +54,7 @@ _NAME_RULES: Mapping[str, str] = {
 }
 
 _CONNECTION_RULES: Mapping[str, str] = {
-    "connections do not go from a lower to a higher memory": (
+    "connections are stored in the wrong direction": (
         "SELECT low FROM connections WHERE low >= high ORDER BY low"
     ),
     "memories of two projects are connected": (
@@ -72,7 +72,7 @@ _SQLITE_RULES: Mapping[str, str] = {
         "SELECT \"table\" || ' ' || rowid FROM pragma_foreign_key_check ORDER BY 1"
     ),
     # Each transaction that moves a memory to the archive, or out of it, also counts it for its run.
-    "runs in the archive are not whole": (
+    "runs in the archive are incomplete": (
         "SELECT a.run FROM (SELECT run, count(*) AS held FROM archive GROUP BY run) a"
         " LEFT JOIN gc_runs g ON g.run = a.run WHERE a.held <> coalesce(g.archived, ("
         "SELECT json_extract(detail, '$.removed') FROM log"
@@ -94,7 +94,7 @@ CODE_RULES: Mapping[str, str] = {
         "SELECT e.source FROM code_edges e LEFT JOIN code_files f ON f.n = e.file"
         " WHERE f.n IS NULL OR f.root <> e.root ORDER BY e.source"
     ),
-    "edges of code begin at no symbol of their file": (
+    "edges of code start at a symbol that their file lacks": (
         "SELECT e.source FROM code_edges e WHERE NOT EXISTS (SELECT 1 FROM code_symbols s"
         " WHERE s.file = e.file AND s.qualified = e.source) ORDER BY e.source"
     ),
@@ -169,7 +169,7 @@ def _text_of(catalog: Catalog, memory: Memory) -> Iterator[str]:
             return
         chunks = catalog.memories.chunks(now)
     if now.content_hash != content_hash(now.text):
-        yield "memories have another text than their hash says"
+        yield "texts of memories do not match their hashes"
     if not covers(now.indexed_text, chunks):
         yield "memories have chunks that do not rebuild their text"
 
@@ -197,6 +197,4 @@ def _archive_violations(catalog: Catalog) -> list[str]:
             whole = False
         if not whole:
             broken.append(run.run)
-    return (
-        [sentence("runs in the archive have memories that cannot be brought back", broken)] if broken else []
-    )
+    return [sentence("runs in the archive have memories that cannot be restored", broken)] if broken else []

@@ -8,36 +8,36 @@ from ragmem.errors import StoreDamagedError
 from ragmem.testing import StoreContract
 
 DAMAGES = {
-    "DELETE FROM store_documents": "chunks of the store are of no document",
-    "DELETE FROM store_documents WHERE rowid = 1": "chunks of the store are of no document",
-    "UPDATE store_chunks SET document = 99": "chunks of the store are of no document",
-    "UPDATE store_kv SET id = 'x' WHERE namespace = 'full_docs' AND rowid = 1": "LightRAG wrote are of no",
-    "DELETE FROM store_chunk_vectors": "chunks of the store have no vector",
-    "UPDATE store_chunk_vectors SET model = 99": "chunks of the store have no vector",
-    "UPDATE store_chunk_vectors SET chunk = chunk + 99": "vectors are of no chunk",
-    "UPDATE store_name_vectors SET workspace = 'x'": "vectors are of no entity",
-    "UPDATE store_name_vectors SET subject = 'x' WHERE namespace = 'entities'": "vectors are of no entity",
-    "UPDATE store_nodes SET present = 0 WHERE id = 'Redis'": "vectors are of no entity",
-    "UPDATE store_name_vectors SET object = 'x' WHERE namespace = 'relationships'": "are of no relation",
+    "DELETE FROM store_documents": "chunks in the store belong to no document",
+    "DELETE FROM store_documents WHERE rowid = 1": "chunks in the store belong to no document",
+    "UPDATE store_chunks SET document = 99": "chunks in the store belong to no document",
+    "UPDATE store_kv SET id = 'x' WHERE namespace = 'full_docs' AND rowid = 1": "LightRAG wrote belong to no",
+    "DELETE FROM store_chunk_vectors": "chunks in the store have no vector",
+    "UPDATE store_chunk_vectors SET model = 99": "chunks in the store have no vector",
+    "UPDATE store_chunk_vectors SET chunk = chunk + 99": "vectors belong to no chunk",
+    "UPDATE store_name_vectors SET workspace = 'x'": "vectors belong to no entity",
+    "UPDATE store_name_vectors SET subject = 'x' WHERE namespace = 'entities'": "vectors belong to no entity",
+    "UPDATE store_nodes SET present = 0 WHERE id = 'Redis'": "vectors belong to no entity",
+    "UPDATE store_name_vectors SET object = 'x' WHERE namespace = 'relationships'": "belong to no relation",
     "DELETE FROM store_nodes WHERE id = 'Redis'": "relations have an end that is not an entity",
     "INSERT INTO store_nodes (space, id) SELECT space, id FROM store_nodes WHERE id = 'Kafka'": "than once",
     "INSERT INTO store_chunks (space, position, id) SELECT space, 9, id FROM store_chunks LIMIT 1": (
-        "chunks are there more than once"
+        "chunks are stored more than once"
     ),
-    "DELETE FROM store_edges": "vectors are of no relation",
-    "UPDATE store_edges SET present = 0": "vectors are of no relation",
-    "UPDATE store_nodes SET degree = degree + 1": "entities have another degree than relations",
-    "UPDATE store_mentions SET chunk = chunk + 99": "mentions are by a chunk that does not exist",
-    "UPDATE store_evidence SET chunk = chunk + 99": "mentions are by a chunk that does not exist",
-    "UPDATE store_mentions SET node = node + 99": "mentions are of an entity that does not exist",
-    "UPDATE store_evidence SET edge = edge + 99": "mentions are of a relation that does not exist",
+    "DELETE FROM store_edges": "vectors belong to no relation",
+    "UPDATE store_edges SET present = 0": "vectors belong to no relation",
+    "UPDATE store_nodes SET degree = degree + 1": "the degree of entities is not their number of relations",
+    "UPDATE store_mentions SET chunk = chunk + 99": "mentions come from a chunk that does not exist",
+    "UPDATE store_evidence SET chunk = chunk + 99": "mentions come from a chunk that does not exist",
+    "UPDATE store_mentions SET node = node + 99": "mentions refer to an entity that does not exist",
+    "UPDATE store_evidence SET edge = edge + 99": "mentions refer to a relation that does not exist",
     "DELETE FROM store_evidence": "relations are mentioned nowhere",
-    "UPDATE store_chunk_vectors SET vector = x'0102' WHERE seq = 1": "vectors of one model have several",
+    "UPDATE store_chunk_vectors SET vector = x'0102' WHERE seq = 1": "vectors of one model differ",
 }
 
 DEEP_DAMAGES = {
-    "UPDATE store_chunk_vectors SET scale = scale * 2": "vectors cannot be of the model",
-    "UPDATE store_documents SET extractions = x'00' WHERE n = 1": "extractions of documents cannot be read",
+    "UPDATE store_chunk_vectors SET scale = scale * 2": "vectors cannot come from the model",
+    "UPDATE store_documents SET extractions = x'00' WHERE n = 1": "extractions of documents are unreadable",
     "UPDATE store_documents SET extractions = NULL WHERE n = 1": "other mentions than extractions",
     "DELETE FROM store_mentions WHERE chunk = 1 AND node IN (SELECT n FROM store_nodes WHERE id = 'Redis')": (
         "other mentions than extractions"
@@ -78,7 +78,7 @@ def test_a_deep_check_reads_vectors_and_evidence(store, database, statement):
 
 def test_a_violation_is_one_line_that_counts_and_names(store, database):
     damage(database, "UPDATE store_nodes SET degree = 7 WHERE id = 'Redis'")
-    assert store.check() == ["entities have another degree than relations: 1 (Redis)"]
+    assert store.check() == ["the degree of entities is not their number of relations: 1 (Redis)"]
 
 
 def test_an_entity_that_nothing_mentions_is_told(store, database):
@@ -110,7 +110,7 @@ def test_an_entity_that_is_there_twice_is_told_and_repaired(store, database):
     )
     newest = "(SELECT max(n) FROM store_nodes)"
     damage(database, f"INSERT INTO store_mentions SELECT {newest}, chunk FROM store_mentions LIMIT 1")
-    assert any("entities are there more than once: 1 (Redis)" in line for line in store.check())
+    assert any("entities are stored more than once: 1 (Redis)" in line for line in store.check())
     store.repair()
     assert store.check(deep=True) == []
     store.put([StoreContract.REDIS, StoreContract.KAFKA])

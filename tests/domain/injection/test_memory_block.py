@@ -14,7 +14,7 @@ from ragmem.domain.injection.memory_block import (
     without_block,
 )
 
-LINES = ["# What memory holds", "", "- 2026-03-01 The importer retries. `abc`"]
+LINES = ["# Memories", "", "- 2026-03-01 The importer retries. `abc`"]
 
 texts = st.text(
     alphabet=st.characters(exclude_categories=("Cs",), exclude_characters="\r"), max_size=200

@@ -87,7 +87,7 @@ def test_a_session_that_is_only_named_beside_a_text_counts_each_text():
 def test_a_young_memory_is_not_looked_at():
     made = decided(entry(0, CHATTER), 4)
     assert (made.action, made.rule) == ("keep", "young")
-    assert made.reason == "4 newer in its project, looked at from 5"
+    assert made.reason == "4 newer in its project, examined at 5"
 
 
 def test_an_isolated_and_worthless_memory_is_archived_and_a_connected_one_is_not():

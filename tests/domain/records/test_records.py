@@ -177,7 +177,7 @@ def test_a_file_has_one_path_wherever_it_is_named():
     ("kind", "fields", "message", "hint"),
     [
         ("gotcha", {"gotcha": "x", "solutoin": "y"}, 'a gotcha has no field "solutoin"', "solution"),
-        ("gotcha", {"trigger": "x"}, 'the gotcha lacks its field "gotcha"', "a trap"),
+        ("gotcha", {"trigger": "x"}, 'the gotcha lacks the required field "gotcha"', "a trap"),
         ("gotcha", {"gotcha": [7]}, 'the field "gotcha" of the gotcha must be a text, not "[7]"', "a trap"),
         ("gotcha", {"gotcha": True}, 'the field "gotcha" of the gotcha must be a text, not "true"', "a trap"),
         ("gotcha", {"gotcha": "x", "files": {"a": "b"}}, "must be a list of texts", "files"),
@@ -201,7 +201,7 @@ def test_a_file_has_one_path_wherever_it_is_named():
             "give it once",
         ),
         ("knowledge", {"title": "x", "category": "trick"}, "one of error_solution, pattern", "gotcha"),
-        ("knowledge", {"category": "gotcha"}, 'lacks its field "title"', "in a line"),
+        ("knowledge", {"category": "gotcha"}, 'lacks the required field "title"', "in a line"),
         ("episode", {"title": "x", "event_type": "party"}, 'outcome, not "party"', "decision"),
         ("episode", {"title": "x", "event_type": "error", "importance": 1.5}, "from 0 to 1", "matters"),
         ("episode", {"title": "x", "event_type": "error", "importance": "nan"}, "from 0 to 1", "matters"),

@@ -107,7 +107,7 @@ def test_pages_that_a_document_lost_are_archived_and_can_be_brought_back(
     assert len(uris(memory)) == 3
     (told,) = seed(memory).problems
     assert told.level == "warning"
-    assert told.reason.startswith("2 parts that it no longer has were archived; to bring back: ragmem gc")
+    assert told.reason.startswith("2 parts that it no longer has were archived; to restore: ragmem gc")
     assert uris(memory) == {"report.pdf#page=1"}
     assert seed(memory).problems == []
     assert not seed(memory, dry_run=True).would_change

@@ -161,4 +161,4 @@ def test_a_log_that_nobody_reads_stops_nobody_and_tells_what_it_left_out():
     stream.read = True
     time.sleep(0.1)
     log.close()
-    assert re.search(r"\d+ lines were left out", stream.getvalue())
+    assert re.search(r"\d+ lines were skipped", stream.getvalue())

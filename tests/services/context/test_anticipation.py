@@ -62,7 +62,7 @@ def test_a_session_begins_with_what_always_holds_and_hears_it_once(filled):
     again = told(memory)
     assert (again.context.text, again.reason) == (
         "",
-        "this session was told already what it should know at its start",
+        "the start context was already injected into this session",
     )
     assert shown(told(memory, "another")) == shown(first)
 
@@ -135,11 +135,11 @@ def test_a_first_prompt_and_a_switch_tell_what_answers_and_what_goes_on_tells_no
     goes_on = told(memory, prompt=f"{SLOW} since the last migration")
     assert (goes_on.context.text, goes_on.reason) == (
         "",
-        "the topic has not changed: near to what was said",
+        "the topic has not changed: near the previous prompts",
     )
     switched = told(memory, prompt=CSS)
     assert shown(switched) == [ids["colours"]]
-    assert switched.reason == "a topic begins: far from what was said"
+    assert switched.reason == "a topic begins: far from the previous prompts"
 
 
 def test_nothing_is_shown_twice_to_a_session(filled):
@@ -147,7 +147,7 @@ def test_nothing_is_shown_twice_to_a_session(filled):
     assert set(shown(told(memory))) == set(ids.values())
     later = told(memory, prompt=SLOW)
     assert shown(later) == []
-    assert later.reason == "a topic begins: the first prompt; all that bears on it was shown already"
+    assert later.reason == "a topic begins: the first prompt; all relevant memories were already shown"
     new = stored(
         memory,
         "new",
@@ -191,7 +191,7 @@ def test_a_prompt_that_is_the_first_to_name_something_rare_is_answered_however_s
     told(memory, prompt=SLOW)
     answer = told(memory, prompt=prompt)
     assert shown(answer) == [gauge]
-    assert answer.reason.startswith("a topic begins: the first to name ")
+    assert answer.reason.startswith("a topic begins: the first prompt that names ")
     again = told(memory, prompt=prompt)
     assert again.context.text == ""
     assert again.reason.startswith(("the prompt begins no topic", "the topic has not changed"))
@@ -211,7 +211,7 @@ def test_where_nothing_answers_nothing_is_told(filled):
     memory, _ = filled
     answer = told(memory, prompt="bake sourdough bread overnight with cold fermentation in winter")
     assert answer.context.text == ""
-    assert answer.reason.startswith("a topic begins: the first prompt; nothing")
+    assert answer.reason.startswith("a topic begins: the first prompt; no memory")
 
 
 def test_another_project_is_not_told_of(filled):
@@ -246,7 +246,7 @@ def test_a_store_that_is_busy_still_answers_and_says_what_it_could_not_keep(fill
     with other.catalog.database.write(), ThreadPoolExecutor(1) as pool:
         answer = pool.submit(told, memory).result(timeout=30)
     assert set(shown(answer)) == set(ids.values())
-    assert [note for note in answer.notes if "is not kept" in note]
+    assert [note for note in answer.notes if "was not stored" in note]
     assert memory.catalog.sessions.get("s") is None
 
 
@@ -257,7 +257,7 @@ def test_a_home_that_cannot_be_written_still_answers(filled):
         told_of = told(memory, prompt=SLOW)
     assert set(shown(answer)) == set(ids.values())
     assert ids["index"] in shown(told_of)
-    assert all("is not kept" in one.notes[0] for one in (answer, told_of))
+    assert all("was not stored" in one.notes[0] for one in (answer, told_of))
 
 
 def test_without_a_model_the_start_is_told_and_a_prompt_is_met_with_silence(open_memory):
@@ -266,7 +266,7 @@ def test_without_a_model_the_start_is_told_and_a_prompt_is_met_with_silence(open
     assert shown(told(memory)) == [waits]
     answer = told(memory, prompt=SLOW)
     assert answer.context.text == ""
-    assert answer.reason.startswith("whether the topic changed cannot be told: ")
+    assert answer.reason.startswith("a topic change cannot be detected: ")
 
 
 @pytest.mark.parametrize("name", ["", "  ", "x" * 201, "a\nb"])
@@ -294,7 +294,7 @@ def test_the_command_tells_once_and_its_json_says_why(inside, tmp_path):
     assert INDEX[:40] in begun.stdout
     again = inside("context", "--session", "c", "--all", **where)
     assert (again.returncode, again.stdout) == (1, "")
-    assert "told already" in again.stderr
+    assert "already injected" in again.stderr
     read = inside("context", "--session", "d", "--prompt", "-", "--all", "--json", stdin=SLOW, **where)
     document = json.loads(read.stdout)
     assert document["reason"] == "a topic begins: the first prompt"

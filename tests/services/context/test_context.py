@@ -194,7 +194,7 @@ def test_the_last_line_tells_how_much_had_no_room_and_how_to_get_it():
     matches = [match_of(memory_of(number, text)) for number, text in enumerate(texts)]
     block = context(answer_of(*matches, text="boats"), tokens=400, redactor=DEFAULT)
     last = block.text.splitlines()[-2]
-    assert f"{block.left_out} of 6 memories had no room here" in last
+    assert f"{block.left_out} of 6 memories did not fit" in last
     assert "ragmem inspect memory ID" in last
     assert "ragmem query --limit 20 TEXT" in last
 
@@ -357,7 +357,7 @@ def test_a_task_brings_its_answer_first_and_what_always_holds_as_well(filled):
     assert uris[0] in {"leak", "driver"}
     assert {"leak", "driver", "style", "new"} <= set(uris)
     assert len(set(uris)) == len(uris)
-    assert "Problems met before" in titles(block)
+    assert "Known problems" in titles(block)
 
 
 @pytest.mark.parametrize(("margin", "shown"), [(-0.11, ["b"]), (-0.13, [])])
@@ -459,9 +459,9 @@ def test_what_was_recorded_as_such_stands_first_in_its_part(memory):
     block = memory.session_context("the pool leaks a cursor", everywhere=True)
     parts = block.text.split("\n## ")
     first = {part.splitlines()[0]: part.split("[")[1][:12] for part in parts[1:]}
-    assert first["Problems met before"] == trap[:12]
+    assert first["Known problems"] == trap[:12]
     assert first["Patterns that work here"] == way[:12]
-    assert first["Sessions: the nearest, then the last"] == insight[:12]
+    assert first["Sessions: the most relevant, then the latest"] == insight[:12]
 
 
 def test_a_task_is_told_the_sentences_that_answer_it_and_not_the_first_ones(memory):

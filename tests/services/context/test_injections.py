@@ -106,7 +106,10 @@ def test_research_is_told_few_memories_once_a_question_and_never_what_was_shown(
     assert len(first.context.text) <= MAX_RESEARCH_CHARS
     assert first.reason == "research begins"
     again = told(memory, event="research", prompt=f"  {SLOW.upper()} ")
-    assert (shown(again), again.reason) == ([], "this session was told already what bears on this question")
+    assert (shown(again), again.reason) == (
+        [],
+        "everything relevant to this question was already injected into this session",
+    )
     prompt = told(memory, prompt=SLOW)
     assert not set(shown(prompt)) & set(shown(first))
     other = told(memory, "another", event="research", prompt=SLOW)
@@ -121,7 +124,7 @@ def test_research_by_a_single_word_is_told_something_only_where_the_word_is_rare
             memory, f"finding{number}", f"The board sorts quay {number * 13} by its berth, finding {number}."
         )
     dull = told(memory, event="research", prompt="berth")
-    assert (shown(dull), dull.reason) == ([], "the word stands in many memories, or in none")
+    assert (shown(dull), dull.reason) == ([], "the word occurs in too many memories, or in none")
     rare = stored(memory, "cache", "We decided to keep the board in redis, because the quay has one server.")
     assert shown(told(memory, event="research", prompt="redis")) == [rare]
 
@@ -149,7 +152,7 @@ def test_after_compaction_the_start_is_told_again_and_a_topic_may_be(filled):
     told(memory, prompt=SLOW)
     again = told(memory, event="start", again=True)
     assert shown(again) == shown(first)
-    assert again.reason == "the session goes on without what it was told"
+    assert again.reason == "the session continues without its earlier context"
     assert told(memory, event="start").context.text == ""
     assert len(memory.injections.log()) == 2 * len(first.context.memories)
 

@@ -80,8 +80,8 @@ def test_silence_is_counted_by_its_reason(place):
     for name in ("berth_plan.py", "crane_plan.py", "tide_plan.py"):
         assert not told(place, "s", name).text
     assert figures(memory).reasons == {
-        "nothing worth saying is known of it": 2,
-        "this session was told already what is known of it": 1,
+        "no memory about it is worth injecting": 2,
+        "everything known about it was already injected into this session": 1,
     }
     assert figures(memory).silent == 3
 
@@ -89,7 +89,7 @@ def test_silence_is_counted_by_its_reason(place):
 def test_the_counts_of_a_day_are_added_up_and_old_ones_go(tmp_path):
     counts = MomentCounts(tmp_path)
     counts.add("file", "long ago", now=NOW - KEEP - timedelta(days=2))
-    reason = "nothing worth saying is known of it"
+    reason = "no memory about it is worth injecting"
     lines = MOST_BYTES // len(f"2026-05-01\t1\tfile\t{reason}\n") + 2
     for _ in range(lines):
         counts.add("file", reason, now=NOW)

@@ -65,7 +65,7 @@ def test_a_file_brings_what_names_it_by_path_name_or_symbol(place):
     by_symbol = stored(memory, "symbol", "Never call `allocate_every_berth` twice: it empties the table.")
     stored(memory, "other", "`crane_plan.py` must not be imported before the lock, because of the plan.")
     assert shown(touched(place)) == [by_name, by_symbol]
-    assert touched(place).reason == "this session was told already what is known of it"
+    assert touched(place).reason == "everything known about it was already injected into this session"
 
 
 @pytest.mark.parametrize("words", [20, 26, 30, 34])

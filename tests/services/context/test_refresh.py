@@ -71,7 +71,7 @@ def test_each_proven_memory_is_one_dated_line_with_its_id_in_its_group(filled, t
     groups = re.split(r"^## ", text, flags=re.MULTILINE)
     of = {group.split("\n", 1)[0]: group for group in groups[1:]}
     assert f"(memory `{ids['wish'][:12]}`)" in of["Preferences and rules"]
-    assert f"`{ids['problem'][:12]}`" in of["Problems and what solves them"]
+    assert f"`{ids['problem'][:12]}`" in of["Problems and fixes"]
     assert f"`{ids['decision'][:12]}`" in of["Decisions"]
     assert "- 2026-05-22 " in of["Decisions"]
     assert "`ragmem inspect memory ID`" in text

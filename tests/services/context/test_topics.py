@@ -139,8 +139,8 @@ def test_a_prompt_without_spaces_begins_a_topic(prompt):
         ("继续", "too few content words"),
         ("お願いします。", "too few content words"),
         ("重启后端服务", "too few content words"),
-        (f"これは{TIDES}", "points back"),
-        (f"还是{TABLE}", "points back"),
+        (f"これは{TIDES}", "refers to earlier prompts"),
+        (f"还是{TABLE}", "refers to earlier prompts"),
         ('@agent Continue: "Continue to iterate over each of the files?"', "too few content words"),
     ],
 )

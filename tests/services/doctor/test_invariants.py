@@ -13,23 +13,23 @@ A_MEMORY = "(SELECT max(n) FROM memories)"
 
 DAMAGES = {
     "UPDATE chunks SET memory = memory + 1000": "chunks belong to no memory",
-    f"UPDATE memories SET state = 'archived' WHERE n = {A_MEMORY}": "memories are in a state",
-    f"UPDATE chunks SET position = position + 1 WHERE {A_CHUNK}": "memories have chunks whose places",
-    f"DELETE FROM lexicon_memories WHERE memory = {A_MEMORY}": "chunks are not in the full text",
-    "INSERT INTO lexicon_memories VALUES (99, 1, 1)": "other chunks than the full text has of them",
+    f"UPDATE memories SET state = 'archived' WHERE n = {A_MEMORY}": "have an invalid state",
+    f"UPDATE chunks SET position = position + 1 WHERE {A_CHUNK}": "memories have chunks whose positions",
+    f"DELETE FROM lexicon_memories WHERE memory = {A_MEMORY}": "chunks are missing from the full text",
+    "INSERT INTO lexicon_memories VALUES (99, 1, 1)": "other chunks than their entry in the full text",
     "DELETE FROM lexicon_blocks WHERE n = (SELECT max(n) FROM lexicon_blocks)": (
         "segments of the full text lack blocks"
     ),
     "UPDATE lexicon_segments SET dead_chunks = dead_chunks + 1": "do not add up to its memories",
-    "DELETE FROM archive WHERE id IN (SELECT min(id) FROM archive)": "runs in the archive are not whole",
+    "DELETE FROM archive WHERE id IN (SELECT min(id) FROM archive)": "runs in the archive are incomplete",
 }
 
 DEEP_DAMAGES = {
-    f"UPDATE memories SET text = text || ' more' WHERE n = {A_MEMORY}": "another text than their hash",
+    f"UPDATE memories SET text = text || ' more' WHERE n = {A_MEMORY}": "texts of memories do not match",
     f"UPDATE chunks SET end_at = end_at - 3 WHERE {A_CHUNK}": "have chunks that do not rebuild",
     f"UPDATE chunks SET heading = 'other' WHERE {A_CHUNK}": "do not fit their chunks",
     f"UPDATE lexicon_memories SET version = version + 1 WHERE memory = {A_MEMORY}": "do not fit their chunks",
-    "UPDATE archive SET memory = '{}'": "runs in the archive have memories that cannot be brought back",
+    "UPDATE archive SET memory = '{}'": "runs in the archive have memories that cannot be restored",
     "UPDATE lexicon_blocks SET data = zeroblob(length(data))": "the full text is damaged",
     "UPDATE lexicon_segments SET token = token + 1": "the full text is damaged",
 }
@@ -84,7 +84,7 @@ def test_an_indexed_memory_that_the_store_lost_is_told(seeded):
 def test_a_memory_that_only_the_store_has_is_told(seeded):
     (identifier, *_) = sorted(seeded.catalog.memories.ids(states=[State.INDEXED]))
     seeded.catalog.memories.remove([identifier])
-    assert told(seeded) == [f"memories of the store are not indexed in the catalog: 1 ({identifier})"]
+    assert told(seeded) == [f"memories in the store are not indexed in the catalog: 1 ({identifier})"]
 
 
 def test_a_pending_memory_may_be_in_the_store_or_not(seeded):

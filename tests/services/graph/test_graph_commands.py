@@ -96,7 +96,7 @@ def test_a_path_is_shown_step_by_step(graph):
     assert shown.returncode == 0
     head, columns, first, second = shown.stdout.splitlines()
     assert head.startswith("ledger - queue - outage  2 steps, cost ")
-    assert columns.split() == ["step", "how", "date", "memory", "said"]
+    assert columns.split() == ["step", "relation", "date", "memory", "sentence"]
     assert first.startswith("ledger - queue  moves  2026-03-01")
     assert second.startswith("queue - outage  moves  2026-03-02")
     document = json.loads(graph("path", "ledger", "outage", "--json").stdout)

@@ -125,7 +125,7 @@ def test_weights_of_another_revision_are_not_lost(home, hub):
     before, hub.revision = hub.revision, "b" * 40
     refused = pull(home, hub, f"onnx:{NAME}@int8")
     assert (refused.code, f"--revision {before}" in refused.err) == (2, True)
-    assert '"model.onnx" of "team/tiny-encoder" is here in revision' in refused.err
+    assert '"model.onnx" of "team/tiny-encoder" is present in revision' in refused.err
     assert pull(home, hub, f"onnx:{NAME}@fp32").code == 0
     assert pull(home, hub, f"mlx:{NAME}").code == 0
     assert {"model.safetensors", "onnx/model.onnx", "onnx/model.onnx_data"} <= fetched(home)
@@ -146,9 +146,9 @@ def test_without_safetensors_the_onnx_file_is_taken_and_with_them_it_is_named(ho
     [
         (f"onnx:{NAME}@q4", 'has no ONNX file "q4"'),
         (f"{NAME}@int8", "names a file of a model"),
-        ("onnx:tiny", "is not a name of a model on a hub"),
-        ("onnx:", "is not a name of a model on a hub"),
-        ("onnx:@int8", "is not a name of a model on a hub"),
+        ("onnx:tiny", "is not the name of a model on a hub"),
+        ("onnx:", "is not the name of a model on a hub"),
+        ("onnx:@int8", "is not the name of a model on a hub"),
     ],
 )
 def test_a_wrong_name_is_refused_with_the_next_step(home, hub, name, said):

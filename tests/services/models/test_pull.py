@@ -165,7 +165,7 @@ def test_a_pull_that_was_killed_is_not_listed_and_goes_on(hub, data, tmp_path):
         while not (begun.exists() and begun.stat().st_size == 60_000) and time.monotonic() < deadline:
             assert process.poll() is None, process.stderr.read()
             time.sleep(0.01)
-        with pytest.raises(StoreBusyError, match="another process is fetching"):
+        with pytest.raises(StoreBusyError, match="another process is downloading"):
             apply(opened(hub), plan(data, opened(hub), NAME), now=NOW, progress=Silent())
         process.send_signal(signal.SIGKILL)
     assert names(data, tmp_path) == []
@@ -216,9 +216,9 @@ def refusals():
     yield NAME, "v9", {}, NotFoundError, 'has no revision "v9"'
     yield NAME, "main", {"gated": True}, RagmemError, "requires you to accept"
     yield NAME, "main", {"token": "x"}, RagmemError, "denies access to .*: 401"
-    yield "../../etc", "main", {}, UsageError, "is not a name of a model"
-    yield "tiny", "main", {}, UsageError, "is not a name of a model"
-    yield "a/b--c", "main", {}, UsageError, "is not a name of a model"
+    yield "../../etc", "main", {}, UsageError, "is not the name of a model"
+    yield "tiny", "main", {}, UsageError, "is not the name of a model"
+    yield "a/b--c", "main", {}, UsageError, "is not the name of a model"
 
 
 @pytest.mark.parametrize("refusal", list(refusals()), ids=str)
@@ -283,7 +283,7 @@ def test_what_was_fetched_can_be_removed_with_its_remains(hub, data, tmp_path):
     )
     remove(removable_folders(data, NAME))
     assert list((data / "models").iterdir()) == []
-    with pytest.raises(NotFoundError, match="was not fetched by ragmem"):
+    with pytest.raises(NotFoundError, match="was not downloaded by ragmem"):
         removable_folders(data, NAME)
 
 

@@ -140,7 +140,7 @@ def test_a_secret_in_a_field_is_never_shown(ragmem):
 def test_without_a_model_it_is_stored_with_a_note(ragmem):
     stored = ragmem("record", "gotcha", "No summer time.", RAGMEM_MODELS_BACKEND="nope")
     assert stored.returncode == 0
-    assert "indexed by a later seed" in stored.stderr
+    assert "until a later seed indexes it" in stored.stderr
     assert ragmem("inspect", "memory", stored.stdout.strip()).returncode == 0
 
 
@@ -148,7 +148,7 @@ def test_without_a_model_it_is_stored_with_a_note(ragmem):
     ("arguments", "stdin", "named"),
     [
         (["trap", "x"], "", "'trap' is not one of"),
-        (["gotcha"], "", 'lacks its field "gotcha"'),
+        (["gotcha"], "", 'lacks the required field "gotcha"'),
         (["gotcha", "x", "-f", "y"], "", '--field "y" has no ='),
         (["gotcha", "x", "-f", "y=1"], "", 'a gotcha has no field "y"'),
         (["gotcha", "x", "-f", "gotcha=y"], "", '"gotcha" is given twice'),

@@ -216,7 +216,7 @@ def test_an_empty_memory_has_no_records_and_refuses_nothing(memory):
 
 
 def test_one_record_that_is_wrong_stores_none_of_them(memory):
-    with pytest.raises(UsageError, match="lacks its field"):
+    with pytest.raises(UsageError, match="lacks the required field"):
         memory.records.add([("gotcha", {"gotcha": "x"}), ("gotcha", {"solution": "y"})])
     assert memory.records.get() == []
 
@@ -286,7 +286,7 @@ def test_knowledge_and_episodes_stand_in_their_parts_of_a_session_s_context(memo
     text = memory.session_context("import the tide tables", everywhere=True).text
     problems, patterns, sessions = (
         text.partition(f"## {title}")[2].partition("\n## ")[0]
-        for title in ("Problems met before", "Patterns that work here", "Sessions: the nearest")
+        for title in ("Known problems", "Patterns that work here", "Sessions: the most relevant")
     )
     assert "ignore summer time" in problems
     assert "are cached" in patterns

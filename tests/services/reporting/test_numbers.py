@@ -54,7 +54,7 @@ def test_a_moment_later_the_same_memories_are_older(opened):
 
 def test_what_lies_ahead_is_told_so(opened):
     plot = opened.reports.plots(["ages"], at=NOW - timedelta(days=3000))["ages"]
-    assert plot.note == "Half of them lie ahead."
+    assert plot.note == "Half of them are in the future."
     assert sum(plot.totals) == 6
     assert plot.totals[0] == 6
 

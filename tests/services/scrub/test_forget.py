@@ -299,10 +299,10 @@ def test_a_purge_leaves_not_a_byte(inside, filled, home, archived, backend):
     assert everywhere(home, MARK)
 
     shown = inside("forget", key, "--purge", "--dry-run", **store)
-    assert "for good" in shown.stdout
+    assert "permanently" in shown.stdout
     assert everywhere(home, MARK)
     done = inside("forget", key, "--purge", "--yes", **store)
-    assert (done.returncode, done.stdout) == (0, "deleted 1 memory for good\n")
+    assert (done.returncode, done.stdout) == (0, "deleted 1 memory permanently\n")
     assert everywhere(home, MARK) == []
     assert everywhere(home, MARK.lower()) == []
     assert inside("forget", key, "--purge", "--yes", **store).returncode == 2

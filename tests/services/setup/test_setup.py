@@ -142,7 +142,7 @@ SHAPES = {
     "no git": (no_git, "keep the tide tables in SQLite", {".claude/settings.json"}),
     "many transcripts": (many_transcripts, "keep the tide tables in SQLite", {".claude/settings.json"}),
     "another language": (another_language, "Gezeitentafeln in SQLite", {".claude/settings.json"}),
-    "no assistant": (no_assistant, "There is nothing to ask yet", set()),
+    "no assistant": (no_assistant, "There is nothing to query yet", set()),
     "an old home": (an_old_home, "Your last three decisions are:", set()),
 }
 
@@ -487,7 +487,7 @@ def test_what_was_read_is_not_denied_where_it_tells_nothing_of_the_past(home, ra
 
     assert "1 memory in" in done.stdout
     assert "no file or session of yours was found" not in done.stdout
-    assert "Nothing that was read says what you decided or did last." in done.stdout
+    assert "None of the files that were read states a decision or a result." in done.stdout
 
 
 def test_where_nothing_was_found_nothing_is_said_to_be_read_or_connected(home, ragmem):

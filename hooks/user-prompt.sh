@@ -1,12 +1,12 @@
 #!/bin/sh
-# UserPromptSubmit: tells what is remembered about a prompt.
-# Wire it yourself where `ragmem connect` is not to your liking (docs/assistants.md). It always exits 0, and says
-# nothing where ragmem is missing or takes too long. $1 names the assistant: claude-code, unless you say another.
+# UserPromptSubmit: at a prompt, injects memories that answer it.
+# For manual setup instead of `ragmem connect` (docs/assistants.md). It always exits 0, and prints nothing if
+# ragmem is missing or takes too long. $1 is the assistant, claude-code by default.
 command -v ragmem >/dev/null 2>&1 || exit 0
 set -- hook UserPromptSubmit --for "${1:-claude-code}"
 if command -v timeout >/dev/null 2>&1; then
   timeout -k 1 5 ragmem "$@" 2>/dev/null
 else
-  ragmem "$@" 2>/dev/null # it keeps a deadline by itself
+  ragmem "$@" 2>/dev/null # it has its own deadline
 fi
 exit 0

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Calls ragmem. Where it is not installed, a session is told so in one line when it begins.
+# Calls ragmem. If it is not installed, a session starts with one line that says so.
 
-# An assistant that a desktop has started may lack the PATH of a shell.
+# An assistant started from the desktop may not have the PATH of a shell.
 PATH="$PATH:$HOME/.local/bin:/usr/local/bin:/opt/homebrew/bin"
 
 if [ "$1" != hook ]; then
@@ -10,7 +10,7 @@ if [ "$1" != hook ]; then
     exit 1
 fi
 
-# A hook of ragmem ends with 0. Anything else comes from a program that is missing or cannot start.
+# A hook of ragmem exits with 0. Any other code means that the program is missing or cannot start.
 ragmem "$@" 2>/dev/null && exit 0
 if [ "$2" = SessionStart ]; then
     printf '%s\n' '{"systemMessage": "ragmem: the program is not installed, so there is no memory; install it: uv tool install ragmem"}'

@@ -58,7 +58,7 @@ ENDLESS = {
         "/messages",
     ): "a stream that ends only with the client; tests/server/agents reads it",
     ("GET", "/agents/events"): "the same",
-    ("GET", "/events"): "it waits for up to five minutes where it is told to; the same tests read it",
+    ("GET", "/events"): "it waits for up to five minutes on request; the same tests read it",
 }
 """Operations that are not asked, and why."""
 
@@ -366,7 +366,7 @@ def said(figures: dict[str, Any]) -> str:
         f"`benchmarks/fuzz_api.py` (schemathesis {figures['schemathesis']}, seed {figures['seed']}) sent"
         f" {figures['cases']:,} generated requests to {figures['operations']} operations on"
         f" {figures['machine']['date']}, half of them wrong in some way: {failed} failures of"
-        f" {len(CHECKS)} checks.\nAnswers by status: {statuses}.\nNot asked: {left_out}.\n"
+        f" {len(CHECKS)} checks.\nAnswers by status: {statuses}.\nNot tested: {left_out}.\n"
     )
 
 

@@ -130,7 +130,7 @@ def _table(rows: Sequence[str], passed: float) -> Iterator[str]:
     yield f"Written by `scripts/make_quickstart.py`: {passed:.0f} seconds in all, on {cores};"
     yield "packages came from an index on the network, nothing was cached."
     yield ""
-    yield "| what for | command | seconds | passed |"
+    yield "| purpose | command | seconds | elapsed |"
     yield "| --- | --- | ---: | ---: |"
     yield from rows
 

@@ -361,7 +361,7 @@ def _sessions(trial: Trial, command: str, ragmem: list[str], environ: dict[str, 
         made = call("ingest", "-", text=fact).split()[0]
         if fact == AT_START:
             call("pin", made)
-    trial.check("the memory is warm", _until(lambda: _is_warm(trial, call), READ_S))
+    trial.check("the warm process is running", _until(lambda: _is_warm(trial, call), READ_S))
     before = _files(home)
     call("connect", program.name, *(["--handlers", trial.handlers] if trial.handlers else []))
     connected = _files(home)
@@ -376,7 +376,7 @@ def _sessions(trial: Trial, command: str, ragmem: list[str], environ: dict[str, 
     trial.check("context at session start", _is_sent(AT_START, first) and bool(began), began)
     trial.check("context with a prompt", _is_sent(WITH_PROMPT, first) and bool(asked), asked)
     unasked = _is_sent(BY_TOOL, first[:1])
-    trial.check("the model's call of the tool reached ragmem", _is_sent(BY_TOOL, first) and not unasked)
+    trial.check("the model's tool call reached ragmem", _is_sent(BY_TOOL, first) and not unasked)
     _check_tools(trial, first)
     failed = _told(trial, "tool-failure", AT_FAILURE) or _told(trial, "after-tool", AT_FAILURE)
     trial.check("the known fix after a failed command", _is_sent(AT_FAILURE, first) and bool(failed), failed)
@@ -387,12 +387,12 @@ def _sessions(trial: Trial, command: str, ragmem: list[str], environ: dict[str, 
         trial.check("no context for a request without tools, such as a title", not any(map(_of_ragmem, bare)))
 
     found = _until(lambda: LEARNT in call("query", "--json", "where does Larkspur write its log"), READ_S)
-    trial.check("the session was read back", found)
+    trial.check("the session was stored", found)
 
     script.calls = ()
     second = _session(trial, command, SECOND, environ, script)
     later = [moment for moment in ("start", "prompt") if _told(trial, moment, LEARNT)]
-    trial.check("the next session gets it", _is_sent(LEARNT, second), ", ".join(later))
+    trial.check("the next session gets its memory", _is_sent(LEARNT, second), ", ".join(later))
 
     script.says = SUMMARY
     for arguments in program.later:
@@ -401,7 +401,7 @@ def _sessions(trial: Trial, command: str, ragmem: list[str], environ: dict[str, 
     if program.later:
         question = "session summary: what drives the lighthouse lamp"
         found = _until(lambda: "Session summary: " in call("query", "--json", question), READ_S)
-        trial.check("the model's summary of a compaction was read back", found)
+        trial.check("the model's summary of a compaction was stored", found)
     rewritten = [path for path in written if path.exists() and path.read_bytes() != connected[path]]
     call("disconnect", program.name)
     after = _files(home)
@@ -413,7 +413,7 @@ def _sessions(trial: Trial, command: str, ragmem: list[str], environ: dict[str, 
     told = f"{', '.join(_tilde(rewritten, home))} had been rewritten by the assistant" if rewritten else ""
     trial.check("disconnect leaves the settings byte for byte", not kept, told)
     left = [path for path in written if b"ragmem" in after.get(path, b"")]
-    trial.check("no entries of ragmem are left", not left, ", ".join(_tilde(left, home)))
+    trial.check("no entries of ragmem remain", not left, ", ".join(_tilde(left, home)))
 
 
 def _check_tools(trial: Trial, requests: Sequence[tuple[str, str]]) -> None:
@@ -443,7 +443,7 @@ def _plugin_sessions(
         made = call("ingest", "-", text=fact).split()[0]
         if fact == AT_START:
             call("pin", made)
-    trial.check("the memory is warm", _until(lambda: _is_warm(trial, call), READ_S))
+    trial.check("the warm process is running", _until(lambda: _is_warm(trial, call), READ_S))
     for words in program.plugin:
         tell(words)
     said = call("connect", program.name)
@@ -460,7 +460,7 @@ def _plugin_sessions(
     began, asked = _told(trial, "start", AT_START), _told(trial, "prompt", WITH_PROMPT)
     trial.check("context at session start", _is_sent(AT_START, first) and bool(began), began)
     trial.check("context with a prompt", _is_sent(WITH_PROMPT, first) and bool(asked), asked)
-    trial.check("the model's call of the tool reached ragmem", _is_sent(BY_TOOL, first))
+    trial.check("the model's tool call reached ragmem", _is_sent(BY_TOOL, first))
 
     off, on = program.switch
     tell(off)

@@ -56,7 +56,7 @@ class ApplyOptions(TypedDict, total=False):
 
 
 class Gc:
-    """Connects, folds, supersedes and archives memories. Only `purge` deletes a text for good."""
+    """Connects, folds, supersedes and archives memories. Only `purge` deletes texts permanently."""
 
     def __init__(self, home: Home, drain: Callable[[], object]) -> None:
         self._home = home
@@ -237,7 +237,7 @@ class Gc:
         )
 
     def restore(self, prefix: str) -> "tuple[ArchiveEntry, str]":
-        """Bring one memory back from the archive; see `services.lifecycle.undo.restore`."""
+        """Restore one memory from the archive; see `services.lifecycle.undo.restore`."""
         from ragmem.services.lifecycle.undo import restore
 
         home = self._home
@@ -252,7 +252,7 @@ class Gc:
         return plan_purge(self._home.catalog, now=now(), keep=self._archive_age())
 
     def purge(self) -> "Purge":
-        """Delete for good the memories that are in the archive for longer than [archive] keep_days."""
+        """Permanently delete the memories that are in the archive for longer than [archive] keep_days."""
         from ragmem.services.lifecycle.purge import purge
 
         home = self._home

@@ -273,7 +273,7 @@ class Home:
         self.prepare()
 
     def forget_texts(self) -> None:
-        """Remove what the cache folder has of texts that are about to be deleted for good."""
+        """Remove what the cache folder has of texts that are about to be deleted permanently."""
         from ragmem.services.lifecycle.text_cache import CACHE, remove_others
 
         # It has hashes of the words of memories that were there at the last plan of gc.

@@ -59,8 +59,8 @@ class Inbox:
     ) -> str:
         """Make vectors and graph of all pending memories; return why some remain pending, "" if none does.
 
-        `refusals` gets those that the model or the store rejects. May be interrupted at any time: the next
-        call goes on.
+        `refusals` gets those that the model or the store rejects. It may be interrupted: the next call
+        continues.
         """
         from ragmem.api.retrieval import Retrieval
         from ragmem.services.ingestion.index import index_pending

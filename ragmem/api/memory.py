@@ -219,7 +219,7 @@ class Ragmem(Home):
 
         Full text finds everything once all texts are read; then `on_searchable` is called. Before that,
         `on_recent` is called when the latest of many transcripts are read. Then vectors and graph are made,
-        unless `wait` is false: `inbox.index_pending`, the next seed or the warm process makes them. At last
+        unless `wait` is false: `inbox.index_pending`, the next seed or the warm process makes them. Finally
         the language model extracts entities, if [extraction] asks for it and `llm` is true. A `dry_run`
         stores nothing; `rebuild` reads all sources anew.
         """
@@ -292,7 +292,7 @@ class Ragmem(Home):
     ) -> str:
         """Move memories to the archive, all of them or none; return the run for `gc.undo`, "" for none.
 
-        They are selected as for `removal.plan`. No seed and no hook brings them back. More than half of all
+        They are selected as for `removal.plan`. No seed and no hook stores them again. More than half of all
         memories may be moved only by their ids or with `allow_large`. Raises NotFoundError or UsageError
         before anything is done.
         """
@@ -317,7 +317,7 @@ class Ragmem(Home):
 
     @lazy
     def approvals(self) -> "Approvals":
-        """What waits for a person: proposed memories and drafted skills."""
+        """What waits for review: proposed memories and drafted skills."""
         from ragmem.api.approvals import Approvals
 
         return Approvals(self)
@@ -359,7 +359,7 @@ class Ragmem(Home):
 
     @lazy
     def injections(self) -> "Injections":
-        """Memories for running sessions that did not ask, and the log of them."""
+        """Memories injected into running sessions, and the injection log."""
         from ragmem.api.injections import Injections
 
         return Injections(self, self.retrieval, self.projects)
@@ -387,14 +387,14 @@ class Ragmem(Home):
 
     @lazy
     def records(self) -> "Records":
-        """Typed records: add one of each type, get them back by type."""
+        """Typed records: add one of each type, get them by type."""
         from ragmem.api.records import Records
 
         return Records(self, ask=self.retrieval.ask, ingest=self.ingest, projects=self.projects)
 
     @lazy
     def removal(self) -> "Removal":
-        """Move memories to the archive, or delete them for good."""
+        """Move memories to the archive, or delete them permanently."""
         from ragmem.api.removal import Removal
 
         return Removal(self, self.gc.undo)

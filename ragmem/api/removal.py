@@ -1,4 +1,4 @@
-"""Removal of memories: to the archive, or for good."""
+"""Removal of memories: to the archive, or permanently."""
 
 from collections.abc import Callable, Iterable, Sequence
 
@@ -59,7 +59,7 @@ class Removal:
     def purge(
         self, planned: Plan, *, allow_large: bool = False, progress: Progress | None = None
     ) -> ForgetResult:
-        """Carry out a plan: delete its memories for good, then search for remains. There is no undo.
+        """Carry out a plan: delete its memories permanently, then search for remains. There is no undo.
 
         See `services.scrub.forget`.
         """

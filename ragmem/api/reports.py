@@ -62,7 +62,7 @@ class Reports:
         )
 
     def latency(self, *, projects: Sequence[str] | None = None, questions: int = 100) -> "Latency":
-        """Ask stored titles as questions, and return their durations in seconds; counts no recall."""
+        """Query with stored titles, and return the durations in seconds; counts no recall."""
         from ragmem.services.reporting.latency import measure_latency
         from ragmem.services.retrieval.query import Question
         from ragmem.storage.memories.report_queries import Figures

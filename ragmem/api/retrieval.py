@@ -67,8 +67,8 @@ class Retrieval:
     ) -> Answer:
         """Return the answer to a question; `at` is the moment from which ages count (None: now).
 
-        `careful`: True reranks the results, False never does, None: as [reranker] says. With `respell` a
-        note tells the spelling of unknown words where nothing answers. Raises BackendError for a careful
+        `careful`: True reranks the results, False never does, None: as [reranker] says. With `respell` a note
+        suggests stored spellings of unknown words if nothing answers. Raises BackendError for a careful
         question without a reranker.
         """
         home = self._home

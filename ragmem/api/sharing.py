@@ -33,7 +33,7 @@ class Sharing:
         self._home = home
 
     def status(self, project: str = "") -> "ShareStatus":
-        """Return one's member id, what waits for review, and the counts of each member.
+        """Return the user's member id, what waits for review, and the counts of each member.
 
         Raises UsageError, NotFoundError.
         """
@@ -61,7 +61,7 @@ class Sharing:
         ]
 
     def members(self, *, project: str = "") -> "list[MemberCounts]":
-        """Return the counts of each member of a project; asks neither git nor a remote."""
+        """Return the counts of each member of a project; contacts neither git nor a remote."""
         return self._home.catalog.shared.counts(self._key(project))
 
     def count_waiting(self, *, project: str = "") -> int:
@@ -162,7 +162,7 @@ class Sharing:
         return list_conflicts(self._home.catalog, key)
 
     def index(self) -> str:
-        """Make vectors and graph of pending memories, up to some hundred; return why some still wait."""
+        """Make vectors and graph of pending memories, up to a few hundred; return why some still wait."""
         from ragmem.services.ingestion.index import index_pending
         from ragmem.storage.memories.memories import BACKLOG, DEFERRED_SOURCES
 

@@ -1,4 +1,4 @@
-"""Ask the warm process of a home within a deadline; start it once if it does not run.
+"""Query the warm process of a home within a deadline; start it once if it is not running.
 
 Import only modules that load fast: each prompt of an assistant pays for them. docs/serve.md describes the
 process.

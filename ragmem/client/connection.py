@@ -112,7 +112,7 @@ def _remaining_seconds(deadline: float) -> float:
 
 
 def peer(connection: _socket.socket) -> tuple[int | None, int | None]:
-    """Return process id and user id of the other end; each is None if the system does not tell."""
+    """Return process id and user id of the other end; each is None if the system does not report it."""
     if hasattr(_socket, "SO_PEERCRED"):
         told = connection.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12)
         return _number(told, 0), _number(told, 4)

@@ -56,7 +56,7 @@ def acquire_lock(place: str) -> "int | None":
 
 
 def claim(place: str) -> None:
-    """Keep clients from starting a process for WAITS_S; they look more often and would always be ahead.
+    """Keep clients from starting a process for WAITS_S; they check more often and would always win.
 
     Raises OSError for a folder that others may use.
     """

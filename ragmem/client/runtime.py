@@ -45,7 +45,7 @@ def is_outdated() -> bool:
 
 
 def is_enabled(environ: "Mapping[str, str]" = os.environ) -> bool:
-    """Return whether a warm process may be asked and started here."""
+    """Return whether a warm process may be queried and started here."""
     return environ.get(SWITCH, "").lower() not in ("off", "0", "no", "false")
 
 

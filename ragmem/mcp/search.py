@@ -1,4 +1,4 @@
-"""The tool `search`: an index of the memories that answer a question, with what answers of the best ones."""
+"""The tool `search`: an index of the memories that answer a question, with excerpts of the best ones."""
 
 import re
 from collections.abc import Sequence

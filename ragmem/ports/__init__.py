@@ -86,10 +86,10 @@ class Embedder(Protocol):
 
 @runtime_checkable
 class KnowsScripts(Protocol):
-    """Optional for an embedder: tell which texts it can read."""
+    """Optional for an embedder: report which texts it can read."""
 
     def can_read(self, text: str) -> bool:
-        """Return whether the vocabulary has most of a text; if not, its vector says nothing of it."""
+        """Return whether the vocabulary has most of a text; if not, its vector is meaningless."""
 
 
 class LanguageModel(Protocol):

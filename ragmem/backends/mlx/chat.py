@@ -25,7 +25,7 @@ from ragmem.backends.mlx.weights import weight_files
 from ragmem.errors import BackendError, ConfigError
 from ragmem.ports import Call, Meter, Purpose
 
-CUT = "\n[... the middle was left out ...]\n"
+CUT = "\n[... the middle is omitted ...]\n"
 
 _CHARACTERS_PER_TOKEN = 16
 """The middle of a longer text is left out before its tokens are counted."""
@@ -380,7 +380,7 @@ def fit(tokenizer: Any, system: str, prompt: str, *, room: int) -> list[int]:
         kept -= max(1, len(tokens) - room)
     raise BackendError(
         f"the instructions alone have {around} tokens, but there is room for only {room}",
-        hint="use a model with a wider window, or ask for fewer tokens",
+        hint="use a model with a wider window, or request fewer tokens",
     )
 
 

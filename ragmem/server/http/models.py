@@ -57,7 +57,7 @@ class QueryRequest(BaseModel):
     mode: ModeName = Field(
         default="mix",
         description="How to retrieve: LightRAG's modes, or `ragmem`: full text and vectors, with decay. "
-        "`bypass` only asks a language model.",
+        "`bypass` only queries a language model.",
     )
     route: RouteName = Field(
         default="auto",

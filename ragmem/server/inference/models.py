@@ -47,7 +47,7 @@ class EmbeddingRequest(BaseModel):
     )
     model: ModelName = Field(default="default", description="An id or alias of GET /v1/models.")
     encoding_format: Literal["float", "base64"] = Field(
-        default="float", description="base64: 32-bit floats, little-endian; OpenAI's client asks for that."
+        default="float", description="base64: 32-bit floats, little-endian; OpenAI's client requests that."
     )
     dimensions: int | None = Field(
         default=None, ge=1, description="Refused if it is not the model's own length."

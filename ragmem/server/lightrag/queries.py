@@ -78,7 +78,7 @@ def routes(memory: Ragmem, workers: Workers, llm_workers: LlmWorkers) -> APIRout
 
     @router.post("/context")
     async def context(request: ContextRequest) -> ContextResponse:
-        """Return what a session may need before it asks; an addition to LightRAG's routes.
+        """Return memories that a session may need, without a question; an addition to LightRAG's routes.
 
         With `session`: at its start standing rules and memories near to the last work, later answers to a
         `prompt` that begins a topic, and nothing twice. Mostly there is nothing to tell, and `reason` says

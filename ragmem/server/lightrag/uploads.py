@@ -131,7 +131,7 @@ def _tell(router: APIRouter, pipeline: Pipeline) -> None:
         """Do nothing: there is no partial state to recover from."""
         return RecoveryResponse(
             status="no_recovery_required",
-            message="a write is whole or has not happened; `ragmem doctor` looks",
+            message="a write is complete or did not happen; `ragmem doctor` checks",
         )
 
 

@@ -181,7 +181,7 @@ class Guard:
             return _Refusal(
                 403,
                 "the Host header names another machine",
-                "ask for http://127.0.0.1 or http://localhost; add other names to [serve] hosts",
+                "use http://127.0.0.1 or http://localhost; add other names to [serve] hosts",
             )
         origins = _values(scope, b"origin")
         if len(origins) > 1 or any(not same_origin(origin, hosts[0]) for origin in origins):
@@ -237,7 +237,7 @@ class Guard:
         return _Refusal(
             401,
             refused or "the token is missing or wrong",
-            "ask the issuer for a new one"
+            "get a new one from the issuer"
             if refused
             else "send it as `Authorization: Bearer` or `X-API-Key`; `ragmem serve --print-token` prints it",
             challenge=self._challenge(scope, 'error="invalid_token"' if refused else ""),

@@ -89,7 +89,7 @@ def proposals(
     project: Projects = None,
     limit: Annotated[int, Query(ge=1, le=1_000)] = PAGE,
 ) -> Proposals:
-    """Return what no person has written and none has accepted, unless another state is asked for."""
+    """Return what no person has written or accepted, or what is in another state."""
     if not is_stored(memory):
         return Proposals(proposals=[], waiting=0)
     projects = projects_of(memory, project)

@@ -46,7 +46,7 @@ IdInPath = Annotated[str, Path(description=_ID_DESCRIPTION, pattern=_ID, example
 Since = Annotated[
     str,
     Query(
-        description="From this moment on: a date, a moment, or a span back from now (`7d`, `3w`, `6m`).",
+        description="From this time on: a date, a timestamp, or a period before now (`7d`, `3w`, `6m`).",
         pattern=_SINCE,
         examples=["2026-03-15", "30d"],
     ),
@@ -55,7 +55,7 @@ Since = Annotated[
 Until = Annotated[
     str,
     Query(
-        description="Before this moment, in the format of `since`.",
+        description="Before this time, in the format of `since`.",
         pattern=_SINCE,
         examples=["2026-06-01"],
     ),
@@ -107,7 +107,7 @@ Confirmed = Annotated[
 """The confirmation of a request; 1 is not true."""
 
 Moment = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
-"""A moment in an answer: RFC 3339 in UTC, to the second."""
+"""A time in a response: RFC 3339 in UTC, to the second."""
 
 
 class Shape(BaseModel):

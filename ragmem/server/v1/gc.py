@@ -144,7 +144,7 @@ class Jobs:
 
 
 _LATER: dict[int | str, dict[str, Any]] = {
-    202: {"model": JobAnswer, "description": "The job continues; ask for it by its id."}
+    202: {"model": JobAnswer, "description": "The job continues; get it by its id."}
 }
 
 

@@ -37,7 +37,7 @@ class Node(Shape):
     name: str
     type: str
     degree: int = Field(description="Relations in the whole graph, including omitted ones.")
-    memories: int = Field(description="Memories that mention it, within the time asked for.")
+    memories: int = Field(description="Memories that mention it, within the requested time.")
     project: int = Field(description="The index of its project in `projects`.")
     first: int | None = Field(description="Unix seconds of the first event that mentions it.")
     last: int | None = Field(description="Unix seconds of the last one.")

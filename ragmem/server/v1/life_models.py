@@ -202,7 +202,7 @@ class PlanRequest(Request):
         strict=True,
         ge=0,
         le=60,
-        description="Seconds to wait for the end; then 202, and the job goes on.",
+        description="Seconds to wait for the end; then 202, and the job continues.",
     )
 
 

@@ -85,7 +85,7 @@ def _add_counts(router: APIRouter, memory: Ragmem) -> None:
         responses=NOT_MODIFIED,
     )
     def stats(request: Request) -> Response:
-        """Return counts of stored data; zeros if nothing is stored. The `ETag` tells whether it changed."""
+        """Return counts of stored data; zeros if nothing is stored. The `ETag` shows changes."""
         stored = is_stored(memory)
         archived = memory.catalog.archive.count() if stored else 0
         held = memory.inbox.status()

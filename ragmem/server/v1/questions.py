@@ -74,7 +74,7 @@ class Question(Request):
         default=False, description="Rank memories of unmerged branches like all others."
     )
     session: Annotated[Label, Field(max_length=200)] = Field(
-        default="", description="The session that asks; the matches count as recalled by it."
+        default="", description="The session that sends the query; matches count as recalled by it."
     )
     explain: StrictBool = Field(default=True, description="Show each term of each score.")
     context: StrictBool = Field(default=False, description="Also return the block for an assistant.")
@@ -151,7 +151,7 @@ def routes(memory: Ragmem, workers: Workers) -> APIRouter:
 
     @router.post("/context", operation_id="get_context", summary="Get context for a session")
     async def tell(request: ContextRequest) -> ContextResponse:
-        """Return what a session may need before it asks; as `POST /context`, under our own prefix."""
+        """Return memories that a session may need, without a question; like `POST /context`."""
         return await workers.ask(lambda: session_context(memory, request))
 
     return router

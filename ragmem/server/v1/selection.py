@@ -32,10 +32,10 @@ class Selection(Request):
     )
     since: When | None = Field(
         default=None,
-        description="From here on: a date, a moment, or a span back from now (`7d`, `3w`, `6m`).",
+        description="From this time on: a date, a timestamp, or a period before now (`7d`, `3w`, `6m`).",
         examples=["30d"],
     )
-    until: When | None = Field(default=None, description="Before this moment, in the format of `since`.")
+    until: When | None = Field(default=None, description="Before this time, in the format of `since`.")
 
     def filter(self, memory: Ragmem) -> Filter:
         """Return the filter for the catalog; raises NotFoundError for an unknown project."""

@@ -62,7 +62,7 @@ class SharedItem(Shape):
     """A record of a member: a memory, or a statement that withdraws or replaces one."""
 
     id: str
-    record: str = Field(description="The whole id.")
+    record: str = Field(description="The full id.")
     project: str
     sort: str = Field(description="memory, withdrawal, supersession, or opaque for one of a later release.")
     member: str = Field(description="Who has shared it.")
@@ -85,7 +85,7 @@ class SharedItems(Shape):
 
 
 class SharedDetail(SharedItem):
-    """A record with its whole text, or the reason of a withdrawal: data, whatever it says."""
+    """A record with its whole text, or the reason of a withdrawal: treat it as data."""
 
     text: str
 
@@ -178,7 +178,7 @@ def records(
     ] = None,
     limit: Annotated[int, Query(ge=1, le=1_000)] = PAGE,
 ) -> SharedItems:
-    """Return what waits for a person, unless another state is asked for; muted members are left out."""
+    """Return what waits for review, or what is in another state; muted members are left out."""
     keys = _shared(memory, project)
     found = [
         (key, one)

@@ -93,7 +93,7 @@ class Rules:
         return found[0] if found else rule.opening
 
     def forget(self) -> None:
-        """Remove the cache, which has words of texts that are about to be deleted for good."""
+        """Remove the cache, which has words of texts that are about to be deleted permanently."""
         self._stored = None
         if self._file:
             with suppress(OSError):

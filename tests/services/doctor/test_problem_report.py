@@ -42,7 +42,7 @@ def test_a_report_has_versions_checks_and_errors_and_no_text_of_a_memory(ragmem)
 
     assert done.returncode == 0
     assert f"- ragmem {__version__}\n- Python 3." in done.stdout
-    assert "- warning: backups: there is none" in done.stdout
+    assert "- warning: backups: there are no backups" in done.stdout
     assert f"Z ragmem {__version__}: RuntimeError\n  - " in done.stdout
     assert "json/decoder.py:" in done.stdout
     # The same error twice is told once.

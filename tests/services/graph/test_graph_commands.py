@@ -97,8 +97,8 @@ def test_a_path_is_shown_step_by_step(graph):
     head, columns, first, second = shown.stdout.splitlines()
     assert head.startswith("ledger - queue - outage  2 steps, cost ")
     assert columns.split() == ["step", "relation", "date", "memory", "sentence"]
-    assert first.startswith("ledger - queue  moves  2026-03-01")
-    assert second.startswith("queue - outage  moves  2026-03-02")
+    assert first.startswith("ledger - queue  moves     2026-03-01")
+    assert second.startswith("queue - outage  moves     2026-03-02")
     document = json.loads(graph("path", "ledger", "outage", "--json").stdout)
     assert document["paths"][0]["names"] == ["ledger", "queue", "outage"]
     assert document["paths"][0]["steps"][0]["memory"]["text"] == "The ledger fills the queue."

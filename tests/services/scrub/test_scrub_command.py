@@ -82,7 +82,7 @@ def test_what_cannot_be_cleaned_is_named_with_exit_3(inside, filled, home):
         (["-", "--yes"], "\n", "the pattern is empty"),
         (["--regex", "--yes"], "", "--regex needs a PATTERN"),
         (["--regex", "(", "--yes"], "", "is not a regular expression"),
-        (["harbour", "--yes"], "", "have it"),
+        (["harbour", "--yes"], "", "memories match"),
     ],
 )
 def test_what_cannot_be_meant_is_refused_and_changes_nothing(inside, filled, home, case):

@@ -45,7 +45,7 @@ GROUPS: dict[str, dict[str, Entry]] = {
         "import": Entry("ragmem.cli.import_", "Import an export, or the memories of another tool."),
         "share": Entry("ragmem.cli.share", "Share memories with a team over the git remote of a project."),
         "approve": Entry("ragmem.cli.approve", "Accept or reject proposed memories and skills."),
-        "pin": Entry("ragmem.cli.pin", "Protect a memory from expiry and merging."),
+        "pin": Entry("ragmem.cli.pin", "Protect a memory from expiry and folding."),
         "feedback": Entry("ragmem.cli.feedback", "Rate a memory as useful or not, or report a problem."),
     },
     "Explore": {

@@ -141,8 +141,8 @@ def accept(
 ) -> int:
     """Accept proposals: a memory takes effect, a skill is written for the assistant.
 
-    A skill becomes `.claude/skills/NAME/SKILL.md` in the folder of its project, never over another file.
-    `ragmem approve reject` takes it back.
+    A skill becomes `.claude/skills/NAME/SKILL.md` in the folder of its project. It never replaces a file.
+    `ragmem approve reject` undoes this.
     """
     with open_memory() as memory:
         done = memory.approvals.accept(identifiers, to=to)
@@ -153,7 +153,7 @@ def accept(
 def reject(identifiers: IdsArgument, as_json: JsonOption = False) -> int:
     """Reject proposals: a memory stays searchable but has no other effect.
 
-    Removes the file of an accepted skill unless it was edited. `ragmem approve accept` takes it back.
+    Removes the file of an accepted skill unless it was edited. `ragmem approve accept` undoes this.
     """
     with open_memory() as memory:
         done = memory.approvals.reject(identifiers)

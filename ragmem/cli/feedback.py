@@ -31,7 +31,7 @@ def feedback(
     identifier: MemoryArgument = "",
     verdict: Annotated[
         Literal["good", "bad"] | None,
-        typer.Argument(metavar="good|bad", help="good keeps an isolated memory, bad ends a reprieve."),
+        typer.Argument(metavar="good|bad", help="good keeps an isolated memory, bad costs it a reprieve."),
     ] = None,
     session: SessionOption = "",
     report: Annotated[

@@ -29,7 +29,7 @@ def pin(
     off: Annotated[bool, typer.Option("--off", help="Remove the pin.")] = False,
     as_json: JsonOption = False,
 ) -> int:
-    """Protect a memory from expiry and merging."""
+    """Protect a memory from expiry and folding."""
     with open_memory() as opened:
         memory = opened.lifecycle.pin(identifier, pinned=not off)
         standing = opened.lifecycle.status(memory.id)

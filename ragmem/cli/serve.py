@@ -87,7 +87,7 @@ def serve(
     ] = False,
     log_format: Annotated[
         Literal["text", "json"] | None,
-        typer.Option("--log-format", help="Form of the log; else [serve] log_format."),
+        typer.Option("--log-format", help="Format of the log; else [serve] log_format."),
     ] = None,
     log_level: Annotated[
         Literal["debug", "info", "warning", "error"] | None,

@@ -441,7 +441,7 @@ def reject(
     every: EveryOption = False,
     as_json: JsonOption = False,
 ) -> int:
-    """Reject shared memories; `ragmem share review accept` takes it back."""
+    """Reject shared memories; `ragmem share review accept` undoes this."""
     return _decide(identifiers, member, every=every, accepting=False, as_json=as_json)
 
 

@@ -60,7 +60,7 @@ class Engine:
             return None
         self._failures = 0
         if not converted.parts:
-            self._warnings.append(f"{self._name} found no text in it, so that ragmem looked itself")
+            self._warnings.append(f"{self._name} found no text in it, so ragmem read it itself")
             return None
         return converted
 

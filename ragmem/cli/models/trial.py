@@ -54,8 +54,8 @@ def try_models(
     Times an embedder, and checks that it finds twelve notes by rephrased questions. Checks that a language
     model answers and returns JSON of a given form. With --language it also compares, in at most two minutes,
     what the model and the rules extract from 24 passages in nine languages, and how the model answers
-    questions about them. A provider gets about ten requests, or fifty with --language; the ledger counts them
-    as trials.
+    questions about them. A provider gets about ten requests, or fifty with --language; `ragmem inspect
+    usage` counts them as tests.
     """
     from ragmem.services.models.trial import exit_code
 

@@ -224,7 +224,7 @@ def repeated_reports(
     for group in alike.values():
         if len(group) >= FEWEST:
             *others, keeper = sorted(group, key=age_order)
-            reason = f"says what {keeper.id[:12]} says but for the values of a run"
+            reason = f"repeats {keeper.id[:12]}, except for run values"
             found.append(Fold(keeper, tuple(others[::-1]), reason))
     return sorted(found, key=lambda fold: fold.keeper.id)
 
@@ -243,7 +243,7 @@ def contained(entries: Iterable[Entry]) -> list[Fold]:
     for members in sessions.values():
         ordered = sorted(members, key=age_order)
         for keeper, others in _containers(ordered).items():
-            reason = f"{ordered[keeper].id[:12]} of its session says all of it"
+            reason = f"{ordered[keeper].id[:12]} from its session contains all of it"
             found.append(Fold(ordered[keeper], tuple(ordered[other] for other in others[::-1]), reason))
     return sorted(found, key=lambda fold: fold.keeper.id)
 

@@ -178,7 +178,7 @@ def refusal(memory: Memory, standing: Standing, wish: Wish) -> str:
         (standing.approval.is_withheld, f"{standing.approval}, not accepted"),
         (
             standing.redacted and memory.id not in wish.consent,
-            "a secret was taken out; --consent ID shares the rest",
+            "a secret was removed; --consent ID shares the rest",
         ),
     )
     return next((reason for holds, reason in rules if holds), "")

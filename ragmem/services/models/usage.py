@@ -207,7 +207,7 @@ def limit_message(limit: Limit, *, now: datetime) -> str:
 
 def limit_hint(limit: Limit) -> str:
     """Return the hint for continuing before a cap resets."""
-    return f"to go on now, raise {limit.key} below [spend] in config.toml"
+    return f"to continue now, raise {limit.key} below [spend] in config.toml"
 
 
 def format_amount(limit: Limit, value: float) -> str:

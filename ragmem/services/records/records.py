@@ -189,7 +189,7 @@ class RecordStore:
         UsageError for a limit below 1.
         """
         if limit < 1:
-            raise UsageError(f"the limit is {limit}", hint="ask for at least one record")
+            raise UsageError(f"the limit is {limit}", hint="request at least one record")
         if not self.catalog.exists():
             return []
         projects = self.select_projects(where)

@@ -183,7 +183,7 @@ class MemberStore:
 def _refusal() -> ForbiddenError:
     return ForbiddenError(
         "the graph joins the memories of all members, so that only admins see it",
-        hint="ask a question, or let an admin look",
+        hint="search with a query, or ask an admin",
     )
 
 

@@ -322,7 +322,7 @@ def test_pages_beyond_the_limits_are_left_out_and_told(tmp_path: Path) -> None:
     late = pdf.read(str(tmp_path / "days.pdf"), Limits(seconds=0))
     assert (len(late.parts), late.warnings) == (
         1,
-        ("39 pages after page 1 are left out for lack of time",),
+        ("39 pages after page 1 were skipped for lack of time",),
     )
 
 
@@ -342,7 +342,7 @@ def test_the_time_of_a_long_document_ends(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr("ragmem.readers.documents.formats.pdf.time.monotonic", lambda: next(clock))
     document = pdf.read(str(tmp_path / "days.pdf"), Limits(seconds=60, ocr=False))
     assert len(document.parts) == 361
-    assert document.warnings == ("39 pages after page 361 are left out for lack of time",)
+    assert document.warnings == ("39 pages after page 361 were skipped for lack of time",)
 
 
 def test_an_image_is_handed_on_where_somebody_looks_at_it(tmp_path: Path) -> None:

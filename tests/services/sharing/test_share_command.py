@@ -320,10 +320,10 @@ TOKEN = "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
 def test_a_secret_never_leaves_and_its_memory_only_with_consent(team):
     ada, bob = team
     secret = ada.decide(f"# Deploy\n\nWe decided to deploy with the token {TOKEN} on Fridays.\n")
-    assert "a secret was taken out" in ada("share", "push", "--yes").stderr
+    assert "a secret was removed" in ada("share", "push", "--yes").stderr
     named = ada("share", "push", secret)
     assert named.returncode == 2
-    assert "a secret was taken out" in named.stderr
+    assert "a secret was removed" in named.stderr
     ada.tell("share", "push", "--consent", secret)
     bob.tell("share", "fetch")
     (one,) = bob.data("share", "review")["records"]

@@ -91,7 +91,7 @@ def _pages(document: Any, path: str, limits: Limits) -> tuple[list[_Page], list[
         for number in range(count):
             turns = min(1 + number / _PAGES_A_TURN, LONGEST)
             if number and time.monotonic() - begun - ocr.spent > _READING * limits.seconds * turns:
-                warnings.append(f"{count - number:,} pages after page {number} are left out for lack of time")
+                warnings.append(f"{count - number:,} pages after page {number} were skipped for lack of time")
                 end = number
                 break
             page = _page(document, number, ruled, pictures, ocr)

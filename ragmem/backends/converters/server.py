@@ -168,7 +168,7 @@ def _parse_address(address: str) -> Any:
 
 def _invalid_address(address: str) -> ConfigError:
     return ConfigError(
-        f'documents.endpoint "{address[:60]}" is not an address',
+        f'documents.endpoint "{address[:60]}" is not a URL',
         hint="use an address such as http://127.0.0.1:5001",
     )
 

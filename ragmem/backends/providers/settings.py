@@ -103,9 +103,9 @@ def url_problem(url: str) -> str:
         # DNS cannot resolve a name with an empty or too long part.
         (host or "").encode("idna")
     except ValueError:
-        return f'"{redact_url(url)}" is not an address'
+        return f'"{redact_url(url)}" is not a URL'
     if not url.isprintable() or " " in url:
-        return f"{redact_url(url)!a} is not an address: no address has such characters"
+        return f"{redact_url(url)!a} is not a URL: it contains invalid characters"
     if parts.scheme not in {"http", "https"} or not host:
         return f'"{redact_url(url)}" is not a URL: it must start with http:// or https://'
     if parts.username or parts.password:

@@ -540,7 +540,7 @@ PORTAL = "https://n.openai.azure.com/openai/deployments/x/embeddings?api-version
         ("openai", {"language_model": ""}, ["no model of openai is named", "there is no key"]),
         ("azure", {"model": "x"}, ["url is missing", "there is no key: AZURE_OPENAI_API_KEY"]),
         ("compatible", {"model": ""}, ["no model of compatible is named", "url is missing"]),
-        ("compatible", {"model": "x", "url": "localhost:8000"}, ["begins with http:// or https://"]),
+        ("compatible", {"model": "x", "url": "localhost:8000"}, ["must start with http:// or https://"]),
         ("azure", {"model": "x", "url": PORTAL}, ["there is no key: AZURE_OPENAI_API_KEY"]),
         ("ollama", {"model": "x"}, []),
         ("gemini", {"model": ""}, ["there is no key: GEMINI_API_KEY or GOOGLE_API_KEY"]),

@@ -560,7 +560,7 @@ def test_an_address_that_is_none_is_told_like_a_server_that_is_down(asking, url,
 
     assert asked.models.check()
     error = asked.fail(caplog)
-    assert "is not an address" in str(error)
+    assert "is not a URL" in str(error)
     assert error.hint == "write url in config.toml, [models]"
 
 

@@ -115,7 +115,7 @@ def test_a_value_of_a_wrong_form_is_refused_in_plain_words_with_the_right_form(a
     answer = refused(api.get("memories", since="soon"), 422)
     [problem] = answer["detail"]
     assert (problem["loc"], problem["msg"]) == (["query", "since"], "the value has a wrong form")
-    assert "a date, a moment, or a span back from now" in answer["hint"]
+    assert "a date, a timestamp, or a period before now" in answer["hint"]
     answer = refused(api.get("memories/abc"), 422)
     assert answer["hint"] == "A memory's id, or a unique prefix of 4 characters or more."
     answer = refused(api.post("forget", ids=["."], confirm=True), 422)

@@ -97,9 +97,11 @@ class Ragmem(Home):
         tokens: int | None = None,
         max_chars: int | None = None,
         at: datetime | None = None,
+        folder: str | None = None,
     ) -> "Context":
         """Return what a new session should know, of this project and the user unless `projects` are given.
 
+        What is checked out in `folder` comes first: None for the working folder unless `projects` are given.
         See `services.context.session_context` with a task, and `services.context.session_start` without.
         """
         from ragmem.services.context.context import SizeLimit
@@ -110,9 +112,11 @@ class Ragmem(Home):
         self.require()
         found = None if everywhere else tuple(projects) or self.projects.default()
         if not task.strip():
+            if folder is None:
+                folder = "" if projects or everywhere else str(self.cwd)
             return session_start(
                 self.catalog,
-                Place(found, head=None if projects or everywhere else begin(str(self.cwd))),
+                Place(found, head=begin(folder)),
                 policy=self.settings.lifecycle.policy,
                 limit=SizeLimit.of(tokens, max_chars),
             )

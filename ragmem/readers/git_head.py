@@ -4,6 +4,7 @@ The head is read from files. What needs git is asked in the background, once for
 waits for some milliseconds, and else goes on without it.
 """
 
+import os
 import re
 import threading
 import time
@@ -36,8 +37,8 @@ MOST_COMMITS = 5_000
 MOST_CHANGES = 200
 """Maximum commits of one file that are counted."""
 
-MOST_FILES = 500
-"""Maximum files whose time is read."""
+MOST_FILES = 200
+"""Maximum files whose time is read: some milliseconds."""
 
 _HASH = lazy(r"[0-9a-f]{7,64}")
 _SMALL = 4_096
@@ -131,11 +132,14 @@ def uncommitted(head: Head, paths: Mapping[str, str]) -> frozenset[str]:
         return frozenset()
     if since is None:
         return frozenset()
+    bases = {
+        folder: folder if folder and Path(folder).is_relative_to(head.root) else str(head.root)
+        for folder in set(paths.values())
+    }
     times: dict[str, int] = {}
     for path, folder in islice(paths.items(), MOST_FILES):
-        base = Path(folder) if folder and Path(folder).is_relative_to(head.root) else head.root
         with suppress(OSError, ValueError):  # deleted since, or no path at all
-            times[path] = (base / path).lstat().st_mtime_ns
+            times[path] = os.lstat(os.path.join(bases[folder], path)).st_mtime_ns  # noqa: PTH118
     later = frozenset(path for path, time_ns in times.items() if time_ns > since)
     return later if 2 * len(later) <= len(times) else frozenset()
 

@@ -668,7 +668,7 @@ def make_gliner(folder, *, by="span", width=4, words=40, first=False):
     )
     tokenizer.add_special_tokens(marks)
     tokenizer.save(str(folder / "tokenizer.json"))
-    config = {"max_len": words, "max_width": width, "class_token_index": 4, "span_mode": f"{by}_level"}
+    config = {"max_len": words, "max_width": width, "span_mode": f"{by}_level"}
     write_json(folder / "gliner_config.json", config)
 
     count = len(GLINER_LABELS)

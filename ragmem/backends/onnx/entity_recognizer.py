@@ -55,8 +55,6 @@ class _Description:
     """Words of the longest span."""
     marks: tuple[str, str]
     """The tokens before each label and behind the last one."""
-    label_token: object
-    """The id of the first of these marks, if the file tells it."""
     model_id: str
 
 
@@ -103,8 +101,7 @@ class OnnxEntityRecognizer:
                 # The marks are special tokens; no word of a text is one, because its signs are words.
                 tokenizer.encode_special_tokens = False
                 tokenizer.enable_truncation(self._graph.window)  # a word may have thousands of letters
-                ids = [tokenizer.token_to_id(mark) for mark in self._model.marks]
-                if None in ids or self._model.label_token not in (None, -1, ids[0]):
+                if None in map(tokenizer.token_to_id, self._model.marks):
                     raise BackendError(
                         f'the tokenizer of "{self._graph.folder}" is another model\'s', hint=FETCH
                     )
@@ -224,7 +221,7 @@ def open_entity_recognizer(model: str, options: Mapping[str, object]) -> OnnxEnt
     words, width = config.get("max_len", 384), config.get("max_width", 12)
     fits = {"words_splitter_type": "whitespace", "subtoken_pooling": "first"}
     sound = is_count(words) and is_count(width) and all(isinstance(mark, str) for mark in marks)
-    if not sound or any(config.get(key, value) != value for key, value in fits.items()):
+    if not sound or any((config.get(key) or value) != value for key, value in fits.items()):
         raise BackendError(f'"{folder / GLINER_CONFIG}" requires what ragmem does not support', hint=_HINT)
     missing = {*_OF_WORDS, *(_OF_SPANS if "span_idx" in graph.header.inputs else ())} - set(
         graph.header.inputs
@@ -233,5 +230,5 @@ def open_entity_recognizer(model: str, options: Mapping[str, object]) -> OnnxEnt
         raise BackendError(f'"{graph.path}" is no GLiNER model that finds names', hint=_HINT)
     files = [folder / GLINER_CONFIG, *filter(None, [find_tokenizer(folder)]), *graph.files]
     model_id = make_model_id(graph.name, [FORM, fingerprint(files), graph.window], dimensions=0, width=0)
-    described = _Description(graph, words, width, marks, config.get("class_token_index"), model_id)
+    described = _Description(graph, words, width, marks, model_id)
     return OnnxEntityRecognizer(described, checked)

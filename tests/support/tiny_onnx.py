@@ -12,6 +12,8 @@ import numpy as np
 from onnx import TensorProto, helper, numpy_helper, save_model
 from tiny_models import CORPUS, PIECES, _train_byte_pairs, _word_pieces
 
+from ragmem.domain.entities.recognized_names import LABELS
+
 MASKED = -1e9
 IR = 10
 """The form of the file that onnxruntime has read for years; a newer onnx would write a newer one."""
@@ -643,7 +645,7 @@ def write_json(path, document):
     path.write_text(json.dumps(document, indent=1), encoding="utf-8")
 
 
-GLINER_LABELS = ("person", "location", "software", "server", "event")
+GLINER_LABELS = tuple(LABELS)
 """The labels of the tiny GLiNER model, in the order in which it must get them."""
 
 

@@ -119,7 +119,7 @@ def shorten(folder, window):
     (folder / "tokenizer_config.json").write_text(json.dumps({"model_max_length": window}))
 
 
-@pytest.mark.parametrize("window", [16, 20, 29])
+@pytest.mark.parametrize("window", [22, 26, 35])
 def test_a_text_longer_than_the_window_is_read_in_parts(window, folder, tmp_path):
     shutil.copytree(folder, tmp_path / "model")
     shorten(tmp_path / "model", window)
@@ -142,7 +142,7 @@ def test_a_text_longer_than_the_window_is_read_in_parts(window, folder, tmp_path
         (lambda folder: change(folder, max_len=0), "ragmem does not support"),
         (lambda folder: change(folder, ent_token=["x"]), "ragmem does not support"),
         (lambda folder: change(folder, ent_token="<<X>>"), "another model's"),
-        (lambda folder: shorten(folder, 13), "no room for a text"),
+        (lambda folder: shorten(folder, 19), "no room for a text"),
         (lambda folder: make_model(folder, "bert"), "which ragmem cannot fill"),
         (lambda folder: make_model(folder, "xlmr"), "is no GLiNER model"),
     ],
@@ -157,7 +157,7 @@ def test_wrong_files_are_named(spoil, said, folder, tmp_path):
 def test_a_model_that_answers_in_another_shape_is_refused(tmp_path):
     folder = make_gliner(tmp_path / "model")
     change(folder, max_width=5)
-    with pytest.raises(BackendError, match=r"array \(1, 10, 4, 5\) instead of|cannot be computed"):
+    with pytest.raises(BackendError, match=r"array \(1, 10, 4, 8\) instead of \(1, 8, 5, 8\)"):
         recognize(open_recognizer(folder), "a b c d e f g h")
 
 

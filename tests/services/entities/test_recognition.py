@@ -11,6 +11,7 @@ from ragmem.domain.model import Draft, State
 from ragmem.errors import BackendError
 from ragmem.ports import Span
 from ragmem.services.doctor.invariants import violations
+from ragmem.services.entities import recognition
 from ragmem.services.retrieval.query import Question
 
 NOTE = (
@@ -148,6 +149,32 @@ def test_a_broken_model_fails_no_seed_and_the_next_one_continues(home):
     assert types(home.open())["Genoa"] == "tool"
     assert home.open(Names()).seed().recognition.read == 3
     assert types(home.open())["Genoa"] == "concept"
+
+
+@pytest.mark.parametrize("when", ["between batches", "before the index"])
+def test_after_a_kill_the_next_seed_continues(home, monkeypatch, when):
+    class Killed(Names):
+        def recognize(self, texts, labels, *, threshold):
+            if self.read and when == "between batches":
+                raise KeyboardInterrupt
+            return super().recognize(texts, labels, threshold=threshold)
+
+    def kill(*_):
+        raise KeyboardInterrupt
+
+    home.open().seed()
+    with monkeypatch.context() as patch:
+        patch.setattr(recognition, "BATCH_SIZE", 1)
+        if when == "before the index":
+            patch.setattr(recognition, "index_by_id", kill)
+        killed = Killed()
+        with pytest.raises(KeyboardInterrupt):
+            home.open(killed).seed()
+    assert len(killed.read) == 1
+    memory = home.open(Names())
+    report = memory.seed()
+    assert (report.recognition.known, report.recognition.read) == (1, 2)
+    assert types(memory)["Genoa"] == "concept"
 
 
 def test_a_dry_run_counts_and_reads_nothing(home):

@@ -190,6 +190,7 @@ class Home:
             cache=self.settings.places.cache,
             purpose=purpose,
             reranker=self.settings.reranker,
+            recognizer=self.settings.extraction.ner,
             redactor=self.redactor,
         )
 

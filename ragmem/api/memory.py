@@ -97,9 +97,11 @@ class Ragmem(Home):
         tokens: int | None = None,
         max_chars: int | None = None,
         at: datetime | None = None,
+        folder: str | None = None,
     ) -> "Context":
         """Return what a new session should know, of this project and the user unless `projects` are given.
 
+        What is checked out in `folder` comes first: None for the working folder unless `projects` are given.
         See `services.context.session_context` with a task, and `services.context.session_start` without.
         """
         from ragmem.services.context.context import SizeLimit
@@ -110,9 +112,11 @@ class Ragmem(Home):
         self.require()
         found = None if everywhere else tuple(projects) or self.projects.default()
         if not task.strip():
+            if folder is None:
+                folder = "" if projects or everywhere else str(self.cwd)
             return session_start(
                 self.catalog,
-                Place(found, head=None if projects or everywhere else begin(str(self.cwd))),
+                Place(found, head=begin(folder)),
                 policy=self.settings.lifecycle.policy,
                 limit=SizeLimit.of(tokens, max_chars),
             )
@@ -220,10 +224,11 @@ class Ragmem(Home):
         Full text finds everything once all texts are read; then `on_searchable` is called. Before that,
         `on_recent` is called when the latest of many transcripts are read. Then vectors and graph are made,
         unless `wait` is false: `inbox.index_pending`, the next seed or the warm process makes them. Finally
-        the language model extracts entities, if [extraction] asks for it and `llm` is true. A `dry_run`
-        stores nothing; `rebuild` reads all sources anew.
+        the model of `extraction.ner` finds names, and the language model extracts entities, if [extraction]
+        asks for it and `llm` is true. A `dry_run` stores nothing; `rebuild` reads all sources anew.
         """
         from ragmem.services.entities.extraction import ExtractionPorts, extract_by_model
+        from ragmem.services.entities.recognition import recognize_entities
         from ragmem.services.processes.operation import SharedProgress
         from ragmem.services.processes.progress import Silent
         from ragmem.services.seeding.seed import seed
@@ -260,7 +265,7 @@ class Ragmem(Home):
                 self.models.remember()
                 if report.would_change and not report.note:
                     self.retrieval.calibrate()
-            if llm and (wait or dry_run) and not report.note and self.catalog.exists():
+            if (wait or dry_run) and not report.note and self.catalog.exists():
                 tools = ExtractionPorts(
                     catalog=self.catalog,
                     open_store=lambda: self.store,
@@ -270,7 +275,9 @@ class Ragmem(Home):
                     now=now,
                     progress=told,
                 )
-                report.extraction = extract_by_model(tools, dry_run=dry_run)
+                report.recognition = recognize_entities(tools, dry_run=dry_run)
+                if llm:
+                    report.extraction = extract_by_model(tools, dry_run=dry_run)
         report.seconds = time.perf_counter() - started
         return report
 

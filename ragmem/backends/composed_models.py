@@ -11,7 +11,18 @@ from ragmem import backends
 from ragmem.config.models import LanguageModelSettings, ModelSettings, RerankerSettings
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.errors import BackendError, ConfigError
-from ragmem.ports import Call, Embedder, HasReranker, LanguageModel, Meter, Models, Purpose, Reranker
+from ragmem.ports import (
+    Call,
+    Embedder,
+    EntityRecognizer,
+    HasEntityRecognizer,
+    HasReranker,
+    LanguageModel,
+    Meter,
+    Models,
+    Purpose,
+    Reranker,
+)
 
 
 class LateMeter:
@@ -30,7 +41,7 @@ class LateMeter:
 
 
 class ComposedModels:
-    """The models of [models], [language_model] and [reranker]; each is opened on first use."""
+    """The models of [models], [language_model], [reranker] and [extraction]; each is opened on first use."""
 
     def __init__(
         self,
@@ -42,11 +53,12 @@ class ComposedModels:
         cache: Path | None = None,
         purpose: Purpose = "extraction",
         reranker: RerankerSettings | None = None,
+        recognizer: str = "",
     ) -> None:
         """Compose models; nothing is opened yet.
 
-        `cache` is a folder for files that a backend can make again, `purpose` that of the language model,
-        `redactor` that of the home whose texts the models get.
+        `recognizer` has the form BACKEND:MODEL. `cache` is a folder for files that a backend can make again,
+        `purpose` that of the language model, `redactor` that of the home whose texts the models get.
         """
         self._redactor = redactor
         self._models = models
@@ -55,6 +67,7 @@ class ComposedModels:
         self._meter = meter
         self._purpose = purpose
         self._reranker = reranker
+        self._recognizer = recognizer
         self._opened: dict[str, Models] = {}
         self._opening = threading.Lock()
 
@@ -89,6 +102,24 @@ class ComposedModels:
                 hint="docs/models.md lists the back ends with one",
             )
         return opened.reranker
+
+    @property
+    def recognizer(self) -> EntityRecognizer | None:
+        """The model of extraction.ner, or None where none is configured.
+
+        Raises BackendError where it cannot load.
+        """
+        if not self._recognizer:
+            return None
+        backend, _, model = self._recognizer.partition(":")
+        if model:
+            opened = self._open("recognizer", backend, lambda: {"recognizer": model})
+            if isinstance(opened, HasEntityRecognizer):
+                return opened.recognizer
+        raise BackendError(
+            f'extraction.ner is "{self._recognizer}", which is no model for named entities',
+            hint="it has the form onnx:OWNER/NAME or onnx:FOLDER",
+        )
 
     def check(self) -> list[str]:
         """Return the problems of the embedding model's files, one line each."""

@@ -124,6 +124,7 @@ def context(
                 everywhere=projects is None,
                 tokens=budget,
                 max_chars=max_chars,
+                folder="" if project or every else str(memory.cwd),
             )
     if as_json:
         document = _document(block, task, projects, redactor=memory.redactor)

@@ -176,6 +176,7 @@ def _document(report: Any, *, explain: bool) -> dict[str, Any]:
         "characters": report.characters,
         "chunks": report.chunks,
         "extraction": asdict(report.extraction) if report.extraction else None,
+        "recognition": asdict(report.recognition) if report.recognition else None,
         "transcripts": asdict(report.streamed) if report.streamed else None,
         "unread": [asdict(one) for one in report.unread],
         "cut": report.cut,
@@ -237,6 +238,13 @@ def _say(report: Any, *, listed: bool, explain: bool, quiet: bool, named: bool) 
             f"failed: {waiting} for vectors, only in full text until the next seed indexes them: "
             f"{report.note}"
         )
+    if done := report.recognition:
+        if done.read:
+            tell(f"{done.model} read {plural(done.read, 'text', 'texts')} for names")
+        if done.note:
+            tell(f"note: the rules' entities stand: {done.note}")
+        elif done.waiting:
+            tell(f"note: {plural(done.waiting, 'text waits', 'texts wait')} for the model for names")
     if report.extraction:
         _tell_extraction(report.extraction)
     if report.run:

@@ -87,6 +87,8 @@ class ExtractionSettings:
     by: str = key(
         "rules", "rules; llm: the language model's results if it has any; both", choices=EXTRACTIONS
     )
+    ner: str = key("", "model for named entities beside that: onnx:OWNER/NAME or onnx:FOLDER; default: none")
+    ner_threshold: float = key(0.5, "lowest score of an entity by this model", low=0, high=1)
     max_tokens: int = key(
         1500, "maximum number of tokens of the language model's answer about one chunk", low=16
     )

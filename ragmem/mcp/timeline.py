@@ -266,6 +266,7 @@ def session_briefing(call: Call) -> Result:
         projects=projects or (),
         everywhere=projects is None,
         tokens=call.arguments.get("budget"),
+        folder="" if call.arguments.get("project") else str(call.place),
     )
     if block.left_out:
         reason = f"{block.why_empty}: give a larger one"

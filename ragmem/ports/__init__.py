@@ -16,7 +16,7 @@ store overrides what it does faster.
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 from ragmem.domain.model import Entity, Hit, Record, Relation
 from ragmem.frozen import dataclass
@@ -177,6 +177,39 @@ class HasReranker(Protocol):
     @property
     def reranker(self) -> Reranker | None:
         """The reranker, or None if none is configured; raises BackendError when it cannot load."""
+
+
+class Span(NamedTuple):
+    """A name in a text: `text[start:end]`, the best of the labels, and its score between 0 and 1."""
+
+    start: int
+    end: int
+    label: str
+    score: float
+
+
+class EntityRecognizer(Protocol):
+    """Finds the names in a text that fit given labels (named entity recognition)."""
+
+    @property
+    def model_id(self) -> str:
+        """Name of the model; another one for files that find other names."""
+
+    def recognize(self, texts: Sequence[str], labels: Sequence[str], *, threshold: float) -> list[list[Span]]:
+        """Return the spans of each text that score above the threshold and do not overlap, in their order.
+
+        The same text has the same spans, whatever stands beside it. Raises BackendError. Safe to call from
+        several threads.
+        """
+
+
+@runtime_checkable
+class HasEntityRecognizer(Protocol):
+    """Optional for models: a recognizer of entities. The option `recognizer` names its model."""
+
+    @property
+    def recognizer(self) -> EntityRecognizer | None:
+        """The recognizer, or None if none is configured; raises BackendError when it cannot load."""
 
 
 class Models(Protocol):

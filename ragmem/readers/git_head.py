@@ -4,11 +4,14 @@ The head is read from files. What needs git is asked in the background, once for
 waits for some milliseconds, and else goes on without it.
 """
 
+import os
 import re
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
+from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +36,9 @@ MOST_COMMITS = 5_000
 
 MOST_CHANGES = 200
 """Maximum commits of one file that are counted."""
+
+MOST_FILES = 200
+"""Maximum files whose time is read: some milliseconds."""
 
 _HASH = lazy(r"[0-9a-f]{7,64}")
 _SMALL = 4_096
@@ -110,6 +116,32 @@ def change_times(head: Head, path: str, *, within_s: float) -> tuple[int, ...] |
         ("file", head.root, head.commit, path), lambda: _times(head, path), within_s
     )
     return found
+
+
+def uncommitted(head: Head, paths: Mapping[str, str]) -> frozenset[str]:
+    """Return those files that were written after the last commit or checkout; none if these are most.
+
+    `paths` has the folder that each is relative to, which counts if it is in the working folder. The times of
+    the files tell it: `git status` reads the whole working folder, and runs filters that the repository
+    configures. After a clone all files are later than that. Never raises.
+    """
+    try:
+        own = own_folder(head.root)
+        since = (own / "logs" / "HEAD").stat().st_mtime_ns if own else None
+    except (OSError, ValueError):  # a repository without a log
+        return frozenset()
+    if since is None:
+        return frozenset()
+    bases = {
+        folder: folder if folder and Path(folder).is_relative_to(head.root) else str(head.root)
+        for folder in set(paths.values())
+    }
+    times: dict[str, int] = {}
+    for path, folder in islice(paths.items(), MOST_FILES):
+        with suppress(OSError, ValueError):  # deleted since, or no path at all
+            times[path] = os.lstat(os.path.join(bases[folder], path)).st_mtime_ns  # noqa: PTH118
+    later = frozenset(path for path, time_ns in times.items() if time_ns > since)
+    return later if 2 * len(later) <= len(times) else frozenset()
 
 
 def _outside(head: Head) -> Divergence | None:

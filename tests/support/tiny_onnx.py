@@ -12,6 +12,8 @@ import numpy as np
 from onnx import TensorProto, helper, numpy_helper, save_model
 from tiny_models import CORPUS, PIECES, _train_byte_pairs, _word_pieces
 
+from ragmem.domain.entities.recognized_names import LABELS
+
 MASKED = -1e9
 IR = 10
 """The form of the file that onnxruntime has read for years; a newer onnx would write a newer one."""
@@ -641,3 +643,83 @@ def write_json(path, document):
     """Write a document as a file of a repository."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(document, indent=1), encoding="utf-8")
+
+
+GLINER_LABELS = tuple(LABELS)
+"""The labels of the tiny GLiNER model, in the order in which it must get them."""
+
+
+def make_gliner(folder, *, by="span", width=4, words=40, first=False):
+    """Write a GLiNER model that knows Ada Lovelace, Rome and Tideline, and return its folder.
+
+    It scores spans or, `by` "token", the words at their ends; older exports have these scores `first`. It
+    reads only the first piece of a word, and refuses everything where the labels are not those above.
+    """
+    from tokenizers import Tokenizer, models, pre_tokenizers, processors
+
+    (folder / "onnx").mkdir(parents=True, exist_ok=True)
+    marks = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "<<ENT>>", "<<SEP>>"]
+    names = {"Ada": ("person", "first"), "Love": ("person", "last"), "Rome": ("location", "both")}
+    names |= {"Tideline": ("software", "both")}
+    letters = [chr(code) for code in range(33, 127)]
+    pieces = [*marks, *names, "##lace", *letters, *(f"##{letter}" for letter in letters), *GLINER_LABELS]
+    tokenizer = Tokenizer(models.WordPiece({one: n for n, one in enumerate(pieces)}, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+    )
+    tokenizer.add_special_tokens(marks)
+    tokenizer.save(str(folder / "tokenizer.json"))
+    config = {"max_len": words, "max_width": width, "span_mode": f"{by}_level"}
+    write_json(folder / "gliner_config.json", config)
+
+    count = len(GLINER_LABELS)
+    table = np.full((len(pieces), count, 3), -6, np.float32)
+    for piece, (label, place) in names.items():
+        scores = {"first": (6, -6, 6), "last": (-6, 6, 6), "both": (6, 6, 6)}[place]
+        table[pieces.index(piece), GLINER_LABELS.index(label)] = scores
+    ops = Onnx(SIZES["bert"])
+    lengths = ops.op("ReduceMax", "text_lengths", keepdims=0)
+    places = ops.op(
+        "Range",
+        ops.weight(np.array(1)),
+        ops.op("Add", lengths, ops.weight(np.array(1))),
+        ops.weight(np.array(1)),
+    )
+    same = ops.op(
+        "Equal",
+        ops.op("Unsqueeze", "words_mask", ops.integers(1)),
+        ops.op("Unsqueeze", places, ops.integers(0, 2)),
+    )
+    tokens = ops.op("Gather", ops.weight(table.reshape(len(pieces), -1)), "input_ids")
+    found = ops.op("MatMul", ops.op("Cast", same, to=TensorProto.FLOAT), tokens)
+    found = ops.op("Reshape", found, ops.integers(0, -1, count, 3))
+    # The prompt: each label behind its mark, in this order.
+    order = [number for label in GLINER_LABELS for number in (4, pieces.index(label))] + [5]
+    start = ops.op("Slice", "input_ids", ops.integers(1), ops.integers(1 + len(order)), ops.integers(1))
+    wrong = ops.op("Abs", ops.op("Sub", start, ops.weight(np.array(order))))
+    wrong = ops.op("Cast", ops.op("ReduceMax", wrong, keepdims=0), to=TensorProto.FLOAT)
+    found = ops.op("Sub", found, ops.multiply(wrong, 100.0))
+    inputs = {"input_ids": 2, "attention_mask": 2, "words_mask": 2, "text_lengths": 2}
+    if by == "span":
+        inputs |= {"span_idx": 3, "span_mask": 2}
+        ends = []
+        for end in (0, 1):
+            scores = ops.op("Gather", found, ops.weight(np.array(end)), axis=3)
+            at = ops.op("Gather", "span_idx", ops.weight(np.array(end)), axis=2)
+            ends.append(ops.op("Gather", ops.op("Squeeze", scores, ops.integers(0)), at, axis=0))
+        found = ops.op("Reshape", ops.op("Add", *ends), ops.integers(1, -1, width, count))
+    elif first:
+        found = ops.op("Transpose", found, perm=[3, 0, 1, 2])
+    ops.nodes.append(helper.make_node("Identity", [found], ["logits"]))
+    values = [
+        helper.make_tensor_value_info(
+            name,
+            TensorProto.BOOL if name == "span_mask" else TensorProto.INT64,
+            [f"{name}_{n}" for n in range(rank)],
+        )
+        for name, rank in inputs.items()
+    ]
+    told = helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["a", "b", "c", "d"])
+    save_graph(folder / "onnx" / "model.onnx", ops, values, [told])
+    return folder

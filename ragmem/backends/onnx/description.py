@@ -1,7 +1,7 @@
 """The description of an ONNX model, from the small files of its folder; loads nothing."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -39,6 +39,9 @@ MATRIX = "model.safetensors"
 
 PAST = re.compile(r"past_key_values\.\d+\.(key|value)")
 """Inputs for what a decoder has read before; they get nothing."""
+
+GLINER_CONFIG = "gliner_config.json"
+"""The file that only models for named entities have."""
 
 _INPUTS = frozenset({"input_ids", "attention_mask", "token_type_ids", "position_ids", "use_cache_branch"})
 _VECTORS = (
@@ -127,8 +130,13 @@ def find_problems(folder: Path, wanted: str = "") -> list[str]:
     return found
 
 
-def describe_graph(folder: Path, name: str, wanted: str, options: OnnxOptions) -> Graph:
-    """Return a model's graph; raise BackendError where files are missing, damaged or of an unknown kind."""
+def describe_graph(
+    folder: Path, name: str, wanted: str, options: OnnxOptions, *, inputs: Collection[str] = _INPUTS
+) -> Graph:
+    """Return a model's graph; raise BackendError where files are missing, damaged or of an unknown kind.
+
+    `inputs` are those that the caller can fill.
+    """
     path = _find_graph(folder, wanted)
     if problems := find_problems(folder, wanted):
         raise BackendError(problems[0], hint=FETCH)
@@ -149,7 +157,7 @@ def describe_graph(folder: Path, name: str, wanted: str, options: OnnxOptions) -
         header=header,
         config=config,
         files=(path, *(path.parent / each for each in header.data_files)),
-        past=_read_past(path, header, config),
+        past=_read_past(path, header, config, inputs),
         window=_read_window(folder, config, options),
         padding=_read_padding(config),
     )
@@ -223,7 +231,9 @@ def _find_graph(folder: Path, wanted: str) -> Path:
     return folder / choose_variant(_paths(folder), wanted, local_processor(), model=str(folder)).path
 
 
-def _read_past(path: Path, header: Header, config: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
+def _read_past(
+    path: Path, header: Header, config: Mapping[str, Any], inputs: Collection[str]
+) -> dict[str, tuple[int, int]]:
     """Return heads and width of each input for the past; raise BackendError for an input of another kind."""
     found: dict[str, tuple[int, int]] = {}
     for name, tensor in header.inputs.items():
@@ -233,7 +243,7 @@ def _read_past(path: Path, header: Header, config: Mapping[str, Any]) -> dict[st
             if is_count(heads) and is_count(width):
                 found[name] = (heads, width)
                 continue
-        if name not in _INPUTS or not tensor.type:
+        if name not in inputs or not tensor.type:
             raise BackendError(f'"{path}" has an input "{name}", which ragmem cannot fill', hint=_NO_EMBEDDER)
     return found
 

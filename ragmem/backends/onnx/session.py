@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from weakref import WeakMethod
@@ -80,13 +80,20 @@ class Session:
 
         `kinds` are their token types, zeros if left out. Raise BackendError where onnxruntime fails.
         """
-        np = self._np
-        feed = self._feed(sequences, kinds)
+        return self.compute(output, self._feed(sequences, kinds), tokens=max(map(len, sequences)))
+
+    def compute(self, output: str, feed: Mapping[str, Any], *, tokens: int) -> Any:
+        """Return an output as float32; `feed` has an array for each input, `tokens` is the longest text's.
+
+        Raise BackendError where onnxruntime fails.
+        """
+        np, inputs = self._np, self._graph.header.inputs
+        arrays = {name: np.ascontiguousarray(feed[name], inputs[name].type) for name in inputs}
         # The memory of attention grows with the square: long texts take it one after the other.
-        alone = self._long if max(map(len, sequences)) > LONG else nullcontext()
+        alone = self._long if tokens > LONG else nullcontext()
         try:
             with alone:
-                found = self._session.run([output], feed, self._run_options)[0]
+                found = self._session.run([output], arrays, self._run_options)[0]
         except Exception as error:  # see above
             raise BackendError(
                 f'the model "{self._graph.name}" cannot be computed: {first_line(error)}',
@@ -95,7 +102,7 @@ class Session:
         return np.asarray(found, np.float32)
 
     def _feed(self, sequences: Sequence[Sequence[int]], kinds: Sequence[Sequence[int]]) -> dict[str, Any]:
-        np, inputs = self._np, self._graph.header.inputs
+        np = self._np
         shape = (len(sequences), max(map(len, sequences)))
         ids = np.full(shape, self._graph.padding, np.int64)
         types, mask = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
@@ -113,7 +120,7 @@ class Session:
         }
         for name, (heads, width) in self._graph.past.items():
             feed[name] = np.zeros((shape[0], heads, 0, width))
-        return {name: np.ascontiguousarray(feed[name], inputs[name].type) for name in inputs}
+        return feed
 
 
 class Resident(Generic[_M]):

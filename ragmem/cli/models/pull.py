@@ -234,6 +234,9 @@ def _tell_next(fetching: "PullPlan") -> None:
         problems = find_problems(fetching.folder)
     for problem in problems:
         tell(f"warning: it cannot be used: {problem}")
+    if found is not None and found.use == "named entities":
+        tell(f'hint: ner = "onnx:{fetching.model.name}" below [extraction] in config.toml uses it')
+        return
     option = " --language" if found is not None and found.use == "language model" else ""
     tell(f"hint: ragmem models use{option} {fetching.backend}:{fetching.model.name}")
 
@@ -302,6 +305,8 @@ def _refuse_model_in_use(memory: Ragmem, model: str) -> None:
         raise UsageError(
             f'"{model}" is the language model', hint="choose another first: ragmem models use --language none"
         )
+    if without_file(settings.extraction.ner.removeprefix("onnx:")) in names:
+        raise UsageError(f'"{model}" is the model of extraction.ner', hint="set another in config.toml first")
     used = [settings.models.model]
     if memory.catalog.exists() and (active := memory.models.active()) is not None:
         used.append(settings_of(active.recipe).model)

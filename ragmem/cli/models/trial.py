@@ -1,7 +1,7 @@
 """`ragmem models test`: try the configured models, or others before they are chosen."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Annotated, Any
@@ -54,8 +54,8 @@ def try_models(
     Times an embedder, and checks that it finds twelve notes by rephrased questions. Checks that a language
     model answers and returns JSON of a given form. With --language it also compares, in at most two minutes,
     what the model and the rules extract from 24 passages in nine languages, and how the model answers
-    questions about them. A provider gets about ten requests, or fifty with --language; `ragmem inspect
-    usage` counts them as tests.
+    questions about them. The model of extraction.ner reads these passages, too. A provider gets about ten
+    requests, or fifty with --language; `ragmem inspect usage` counts them as tests.
     """
     from ragmem.services.models.trial import exit_code
 
@@ -80,6 +80,7 @@ def try_models(
         else:
             if not language:
                 trials += [_try(memory, settings, language=False) for settings in _embedders(memory)]
+                trials += _try_recognizer(memory)
             if memory.settings.language_model.backend:
                 trials.append(_try(memory, memory.settings, language=True, report=reporting))
             elif language:
@@ -146,6 +147,23 @@ def _try(
         return trial
 
 
+def _try_recognizer(memory: "Ragmem") -> "Iterator[Trial]":
+    """Yield the trial of the model of extraction.ner, if there is one."""
+    wanted = memory.settings.extraction
+    if not wanted.ner:
+        return
+    from ragmem.services.models.trial import Trial, unanswered_trial
+    from ragmem.services.reporting.language_report import score_recognizer
+
+    backend, _, model = wanted.ner.partition(":")
+    try:
+        if (recognizer := memory.models.recognizer) is not None:
+            figures = score_recognizer(recognizer, threshold=wanted.ner_threshold)
+            yield Trial("named entities", backend, recognizer.model_id, "ok", figures)
+    except RagmemError as error:
+        yield unanswered_trial("named entities", backend, model, error)
+
+
 def _say_reports(reports: "list[LanguageReport]", *, quiet: bool) -> None:
     if not reports:
         return
@@ -184,6 +202,11 @@ def _figures(trial: "Trial") -> str:
         return (
             f"{figures['dimensions']:.0f} dimensions, first {_time(figures['first_seconds'])},"
             f" a question {_time(figures['query_seconds'])}, {figures['texts_per_second']:.3g} texts/s{sense}"
+        )
+    if trial.use == "named entities":
+        return (
+            f"a passage {_time(figures['passage_seconds'])}, F1 of entities {figures['f1']:.2f},"
+            f" by rules alone {figures['rules_f1']:.2f}"
         )
     return (
         f"an answer {_time(figures['answer_seconds'])}, JSON {_time(figures['json_seconds'])},"

@@ -89,6 +89,11 @@ def read_answer(answer: str, text: str) -> Answer:
     return Answer()
 
 
+def keep_named(rows: Sequence[dict[str, object]], text: str) -> tuple[Entity, ...]:
+    """Return the first entities of rows with name and type that the text names, each in its spelling."""
+    return tuple(_entities(rows, text)[0].values())
+
+
 def no_answer(reason: str) -> Answer:
     """Return the result for a model that did not answer; `reason` may be any text."""
     return Answer(problem=_shorten(f"no answer: {_plain(reason)}", MAX_EXCERPT_CHARS))

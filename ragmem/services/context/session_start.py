@@ -29,7 +29,7 @@ from ragmem.domain.text.excerpts import estimate_tokens
 from ragmem.domain.text.identifiers import identifiers
 from ragmem.domain.text.keywords import is_stop_word
 from ragmem.domain.text.words import count_words, fold_words, stem
-from ragmem.readers.git_head import Head, default_branch, outside
+from ragmem.readers.git_head import Head, default_branch, outside, uncommitted
 from ragmem.services.context.context import MORE, Context, SizeLimit, frame
 from ragmem.services.context.recent_work import PROCEDURES
 from ragmem.services.retrieval.branches import WITHIN_S, unmerged_branch, unmerged_line
@@ -49,6 +49,9 @@ READ_SESSIONS, READ, READ_LATER = 20, 8, 40
 
 LEAST, ACTIVE = 0.4, 0.5
 """Minimum probability that a session touches a file of the best workstream, and one that the next adds."""
+
+GOES_ON = 0.9
+"""The probability that a session touches a file with uncommitted changes."""
 
 FEW = 2
 """Up to so many sessions say nothing about what goes on; the best one is told in any case."""
@@ -190,21 +193,32 @@ def _last_results(catalog: Catalog, place: Place, without: Collection[str]) -> l
     untrue = catalog.supersessions.in_force(told).keys() | catalog.supersessions.perhaps_outdated(told).keys()
     untrue |= {*catalog.approvals.withheld_ids(), *without}
     sessions: dict[str, SessionWork] = {}
+    folders: dict[str, str] = {}
     for identifier, metadata in told.items():
         name = metadata.get("session") or identifier
         if name == place.session:
             continue
         session = sessions.setdefault(name, SessionWork())
         session.branch = session.branch or metadata.get("branch", "")
-        session.files.update(
-            file for file in metadata.get("files", "").splitlines() if file and not _OF_PERSON.match(file)
-        )
+        for file in metadata.get("files", "").splitlines():
+            if file and not _OF_PERSON.match(file):
+                session.files[file] += 1
+                folders.setdefault(file, metadata.get("cwd", ""))
         if identifier not in untrue and not any(metadata.get(mark) for mark in _NO_RESULT):
             session.memories.append(identifier)
     recent = list(islice(sessions.values(), RECENT))
     probable = touch_probabilities(recent)
+    unfinished = uncommitted(place.head, folders) if place.head else frozenset[str]()
+    probable |= dict.fromkeys(unfinished, GOES_ON)
     streams = _streams(recent, place.head)
-    streams.sort(key=lambda item: (item[0], activity(item[1].files, probable)), reverse=True)
+    streams.sort(
+        key=lambda item: (
+            item[0],
+            not unfinished.isdisjoint(item[1].files),
+            activity(item[1].files, probable),
+        ),
+        reverse=True,
+    )
     least = LEAST if probable and len(recent) > FEW else 0.0
     lines: list[StartLine] = []
     named: set[str] = set()

@@ -34,6 +34,7 @@ _HOME: _Checks = (
 _MODELS: _Checks = (
     ("embedder", models.check_embedder),
     ("language model", models.check_language_model),
+    ("named entities", models.check_recognizer),
     ("hardware", models.check_hardware),
 )
 _FILE: _Checks = (("database", database.check_pages), ("schema", database.check_schema))

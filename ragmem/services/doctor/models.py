@@ -11,6 +11,7 @@ from ragmem.config.settings import ChunkingSettings
 from ragmem.domain.model import Draft, Scope, State
 from ragmem.domain.text.language import foreign_language
 from ragmem.errors import BackendError, RagmemError
+from ragmem.ports import HasEntityRecognizer
 from ragmem.services.doctor.report import REPAIR, Check, DoctorContext
 from ragmem.services.entities.extraction_texts import find_texts
 from ragmem.services.ingestion.classify import classify_draft
@@ -18,7 +19,6 @@ from ragmem.services.ingestion.index import forget, index, record_of
 from ragmem.services.models.hardware import configured_models, detect_machine, hardware_problems
 from ragmem.services.models.usage import format_amount, format_sums, limit_hint, limit_message
 from ragmem.services.models.use import BUNDLED_BACKEND, LOCAL_BACKEND, LOCAL_BACKENDS, model_label
-from ragmem.storage.activity.extractions import RULES
 from ragmem.storage.fulltext.fulltext import search as search_text
 
 CANARY_PROJECT = "ragmem-doctor"
@@ -162,6 +162,18 @@ def check_language_model(patient: DoctorContext) -> Iterator[Check]:
     yield Check("language model", "ok", detail)
 
 
+def check_recognizer(patient: DoctorContext) -> Iterator[Check]:
+    """Check the files of the model of extraction.ner; a deep examination also has it read a sentence."""
+    models = patient.open_models()
+    if not patient.settings.extraction.ner or not isinstance(models, HasEntityRecognizer):
+        return
+    recognizer = models.recognizer  # its error is the result of this check
+    if recognizer is not None:
+        if patient.deep:
+            recognizer.recognize([_CANARY], ["person"], threshold=1)
+        yield Check("named entities", "ok", recognizer.model_id)
+
+
 def check_hardware(patient: DoctorContext) -> Iterator[Check]:
     """Report models that are too large for this machine."""
     machine = detect_machine()
@@ -230,18 +242,20 @@ _EXTRACTION = "extraction"
 
 def check_extraction(patient: DoctorContext) -> Iterator[Check]:
     """Report the number of processed and waiting texts; there is no check if only rules extract."""
-    wanted, choice = patient.settings.extraction.by, patient.catalog.extractions.choice()
-    if wanted != choice.by:
+    wanted, choice = patient.settings.extraction, patient.catalog.extractions.choice()
+    if wanted.by != choice.by:
         detail = (
-            f'the graph is from "{choice.by}", but [extraction] says "{wanted}"; the next seed rebuilds it'
+            f'the graph is from "{choice.by}", but [extraction] says "{wanted.by}"; the next seed rebuilds it'
         )
         yield Check(_EXTRACTION, "warning", detail, "ragmem seed")
-    if choice == RULES:
-        return
-    asked = patient.catalog.extractions.answered_texts(choice.model)
-    texts = find_texts(patient.catalog, choice.model)
-    invalid = sum(not valid for valid in asked.values())
-    detail = f"{len(asked):,} texts by {choice.model}, {invalid:,} invalid, {texts.waiting:,} wait"
-    yield Check(
-        _EXTRACTION, "warning" if texts.waiting else "ok", detail, "ragmem seed" if texts.waiting else ""
-    )
+    if bool(wanted.ner) != bool(choice.ner):
+        detail = f'extraction.ner is "{wanted.ner}"; the next seed changes the graph'
+        yield Check(_EXTRACTION, "warning", detail, "ragmem seed")
+    for model in filter(None, (choice.model, choice.ner)):
+        asked = patient.catalog.extractions.answered_texts(model)
+        texts = find_texts(patient.catalog, model)
+        invalid = sum(not valid for valid in asked.values())
+        detail = f"{len(asked):,} texts by {model}, {invalid:,} invalid, {texts.waiting:,} wait"
+        yield Check(
+            _EXTRACTION, "warning" if texts.waiting else "ok", detail, "ragmem seed" if texts.waiting else ""
+        )

@@ -10,7 +10,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import chain
 from typing import Any
@@ -24,7 +24,7 @@ from ragmem.ports import INVALID, Call, CompletesMany, LanguageModel, Meter, Mod
 from ragmem.services.entities.extraction_texts import Texts, find_newly_indexed, find_texts, indexed_memories
 from ragmem.services.ingestion.index import deferred_ids, index_by_id, index_pending
 from ragmem.services.processes.progress import Progress
-from ragmem.storage.activity.extractions import RULES, By, Choice
+from ragmem.storage.activity.extractions import By, Choice
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.sql.batches import batches
 
@@ -80,9 +80,10 @@ def extract_by_model(ports: ExtractionPorts, *, dry_run: bool = False) -> Extrac
     writer. If the model is down or a daily cap is reached, the pass ends with a note.
     """
     catalog, wanted = ports.catalog, ports.settings.extraction.by
+    before = catalog.extractions.choice()
     if wanted == "rules":
-        if not dry_run and catalog.extractions.choice() != RULES:
-            _choose(ports, RULES)
+        if not dry_run and before.by != "rules":
+            choose_extractor(ports, replace(before, by="rules", model=""))
         return None
     report = ExtractionReport("llm" if wanted == "llm" else "both")
     try:
@@ -91,27 +92,27 @@ def extract_by_model(ports: ExtractionPorts, *, dry_run: bool = False) -> Extrac
             report.note = f'extraction.by is "{wanted}", and no model is set in [language_model]'
             return report
         report.model = model.model_id
-        choice = Choice(report.by, model_key(model.model_id))
+        choice = replace(before, by=report.by, model=model_key(model.model_id))
         if dry_run:
             texts = find_texts(catalog, choice.model)
             report.known, report.waiting = texts.known, texts.waiting
             return report
-        if catalog.extractions.choice() != choice:
-            _choose(ports, choice)
+        if before != choice:
+            choose_extractor(ports, choice)
         _ask_all(ports, model, choice.model, report)
     except BackendError as error:
         report.note = error.full_message
     return report
 
 
-def _choose(ports: ExtractionPorts, choice: Choice) -> None:
+def choose_extractor(ports: ExtractionPorts, choice: Choice) -> None:
     """Change the extraction method from now on, and index affected memories again."""
     extractions = ports.catalog.extractions
     useful = {
         key
         for one in (extractions.choice(), choice)
-        if one.by != "rules"
-        for key, valid in extractions.answered_texts(one.model).items()
+        for model in filter(None, (one.model, one.ner))
+        for key, valid in extractions.answered_texts(model).items()
         if valid
     }
     again = [
@@ -274,7 +275,7 @@ class _ExtractionBatch:
 def _ask_all(ports: ExtractionPorts, model: LanguageModel, key: str, report: ExtractionReport) -> None:
     extractions = ports.catalog.extractions
     fingerprint = extractions.fingerprint(key)
-    if extractions.finished_fingerprint() == fingerprint:
+    if extractions.is_finished(fingerprint):
         report.known = len(extractions.answered_texts(key))
         return
     texts = find_texts(ports.catalog, key, most=TEXTS_AT_ONCE)

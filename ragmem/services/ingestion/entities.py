@@ -1,4 +1,4 @@
-"""The entities and relations in the texts of memories, extracted by rules or by a language model."""
+"""The entities and relations in the texts of memories, extracted by rules or by models."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -6,10 +6,11 @@ from dataclasses import replace
 from ragmem.domain.entities.extraction import extract
 from ragmem.domain.entities.extraction_answer import Answer, unite
 from ragmem.domain.entities.extraction_prompt import text_key
+from ragmem.domain.entities.recognized_names import add_recognized
 from ragmem.domain.entities.user_statements import extractions_of, user_statements_of
 from ragmem.domain.model import Chunk, Extraction, Memory
 from ragmem.domain.secrets.redaction import Redactor, Secret, cover
-from ragmem.storage.activity.extractions import By
+from ragmem.storage.activity.extractions import RULES, By
 from ragmem.storage.home.catalog import Catalog
 
 Item = tuple[Memory, Sequence[Chunk]]
@@ -64,10 +65,11 @@ def extract_names(items: Sequence[Item], redactor: Redactor) -> list[tuple[Chunk
 def extract_items(catalog: Catalog, items: Sequence[Item]) -> list[tuple[Extraction, ...]]:
     """Return the extractions of each memory's chunks.
 
-    They are the language model's if the catalog chose it and has a usable, non-empty answer, else by rule.
+    They are the language model's if the catalog chose it and has a usable, non-empty answer, else by rule,
+    with the entities of a model for these.
     """
     choice = catalog.extractions.choice()
-    if choice.by == "rules":
+    if choice == RULES:
         return [extract_by_rule(memory, chunks, redactor=catalog.redactor) for memory, chunks in items]
     keys = {
         chunk.id: text_key(chunk)
@@ -75,16 +77,25 @@ def extract_items(catalog: Catalog, items: Sequence[Item]) -> list[tuple[Extract
         if user_statements_of(memory) is None
         for chunk in redact_chunks(memory, chunks, redactor=catalog.redactor)
     }
-    answers = catalog.extractions.answers(choice.model, set(keys.values()))
+    answers = catalog.extractions.answers(choice.model, set(keys.values())) if choice.model else {}
+    named = catalog.extractions.answers(choice.ner, set(keys.values())) if choice.ner else {}
     return [
         tuple(
-            _of(ruled, choice.by, answers.get(keys.get(chunk.id, "")))
+            _of(
+                _with(ruled, named.get(keys.get(chunk.id, ""))),
+                choice.by,
+                answers.get(keys.get(chunk.id, "")),
+            )
             for ruled, chunk in zip(
                 extract_by_rule(memory, chunks, redactor=catalog.redactor), chunks, strict=True
             )
         )
         for memory, chunks in items
     ]
+
+
+def _with(ruled: Extraction, named: Answer | None) -> Extraction:
+    return ruled if named is None else add_recognized(ruled, named.entities)
 
 
 def _of(ruled: Extraction, by: By, answer: Answer | None) -> Extraction:

@@ -15,7 +15,16 @@ from typing import Any
 
 from ragmem.config.models import ModelSettings
 from ragmem.errors import BackendError, StorageError, StoreBusyError, StoreDamagedError
-from ragmem.ports import Embedder, HasReranker, LanguageModel, Models, Reranker, Store
+from ragmem.ports import (
+    Embedder,
+    EntityRecognizer,
+    HasEntityRecognizer,
+    HasReranker,
+    LanguageModel,
+    Models,
+    Reranker,
+    Store,
+)
 from ragmem.storage.activity.model_record import ACTIVE, ModelRecord, ModelRecords
 from ragmem.storage.memories.read_cache import ReadCache
 
@@ -78,6 +87,11 @@ class ActiveModels:
     def reranker(self) -> Reranker | None:
         """The configured reranker, or None."""
         return self.wanted.reranker if isinstance(self.wanted, HasReranker) else None
+
+    @property
+    def recognizer(self) -> EntityRecognizer | None:
+        """The configured recognizer of entities, or None."""
+        return self.wanted.recognizer if isinstance(self.wanted, HasEntityRecognizer) else None
 
     def check(self) -> list[str]:
         """Return the problems in the files of the configured models and of the active one."""

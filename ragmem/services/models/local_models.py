@@ -10,7 +10,7 @@ from typing import Any, Literal
 from ragmem.config.hub import MODELS, SEPARATOR, hub_cache, snapshot_of, subfolders
 
 Place = Literal["ragmem", "cache"]
-ModelUse = Literal["embedding", "language model", "unknown"]
+ModelUse = Literal["embedding", "language model", "named entities", "unknown"]
 
 CONFIG = "config.json"
 TOKENIZER = "tokenizer.json"
@@ -106,6 +106,8 @@ def examine_folder(name: str, place: Place, folder: Path) -> LocalModel | None:
 
 
 def _use(name: str, folder: Path, config: Mapping[str, Any]) -> ModelUse:
+    if (folder / "gliner_config.json").is_file():
+        return "named entities"
     architectures = " ".join(map(str, config.get("architectures") or []))
     lowered = f"-{name.rpartition('/')[2].lower()}-"
     if (

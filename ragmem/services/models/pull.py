@@ -34,7 +34,7 @@ _MEGABYTE = 1_000_000
 # What the ONNX engine reads besides a graph; the numbered folders are modules of sentence-transformers.
 _BESIDE_ONNX = re.compile(
     r"(tokenizer|tokenizer_config|special_tokens_map|config|modules|sentence_bert_config"
-    r"|config_sentence_transformers)\.json|\d_\w+/(config\.json|model\.safetensors)|(LICEN[CS]E|NOTICE).*"
+    r"|config_sentence_transformers|gliner_config)\.json|\d_\w+/(config\.json|model\.safetensors)|(LICEN[CS]E|NOTICE).*"
 )
 
 ChooseGraph = Callable[[Mapping[str, int]], Sequence[str]]

@@ -13,6 +13,7 @@ from ragmem.errors import EXIT_BACKEND, EXIT_NO, EXIT_OK, RagmemError
 from ragmem.ports import Call, Embedder, LanguageModel, Meter, Purpose
 
 Status = Literal["ok", "failed", "no answer"]
+ModelUse = Literal["embedder", "language model", "named entities"]
 
 # A note, and a question about it in other words.
 PAIRS = (
@@ -61,7 +62,7 @@ _YEAR = 1932
 class Trial:
     """The result for a model: `figures` are seconds, rates and counts by name; `problem` is "" for none."""
 
-    use: Literal["embedder", "language model"]
+    use: ModelUse
     backend: str
     model: str
     status: Status
@@ -93,9 +94,7 @@ def exit_code(trials: list[Trial]) -> int:
     return EXIT_BACKEND if "no answer" in found else EXIT_NO if "failed" in found else EXIT_OK
 
 
-def unanswered_trial(
-    use: Literal["embedder", "language model"], backend: str, model: str, error: RagmemError
-) -> Trial:
+def unanswered_trial(use: ModelUse, backend: str, model: str, error: RagmemError) -> Trial:
     """Return the trial of a model that does not answer."""
     return Trial(use, backend, model, "no answer", {}, str(error), error.hint)
 

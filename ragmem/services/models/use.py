@@ -184,6 +184,11 @@ def _match(request: ModelRequest, models: Sequence[LocalModel]) -> LocalModel | 
             f'several models are called "{request.model}"', hint=f"one of {', '.join(sorted(matching))}"
         )
     for name, match in matching.items():
+        if match.use == "named entities":
+            raise UsageError(
+                f'"{name}" finds named entities',
+                hint=f'ner = "onnx:{name}" below [extraction] in config.toml uses it',
+            )
         if match.use != "unknown" and request.language != (match.use == "language model"):
             other = "" if request.language else " --language"
             anyway = f"{match.backends[0]}:{name} to have it nevertheless"

@@ -9,6 +9,7 @@ from ragmem.domain.secrets.redaction import Redactor
 from ragmem.readers.discover import SkippedPath
 from ragmem.readers.files import show
 from ragmem.services.entities.extraction import ExtractionReport
+from ragmem.services.entities.recognition import RecognitionReport
 from ragmem.services.ingestion.classify import ClassifiedMemory
 from ragmem.services.ingestion.ingest import Change
 from ragmem.services.processes.refusals import Refusal
@@ -114,6 +115,8 @@ class SeedReport:
     """The name of this run, where it stored anything; see `storage.activity.storing_runs`."""
     extraction: ExtractionReport | None = None
     """What the language model extracted; None where only rules are used."""
+    recognition: RecognitionReport | None = None
+    """What the model for named entities read; None without one."""
     indexed: int = 0
     """Memories that got their vectors in this run."""
     pending: int = 0

@@ -1,4 +1,4 @@
-"""Answers of language models about texts, stored by the hash of the text, so that each is paid for once."""
+"""Answers of models about texts, stored by the hash of the text, so that each is paid for once."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
@@ -25,10 +25,14 @@ _FINISHED = "extraction_finished"
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The extractor of entities and relations: rules, or the answers of a model (its name and prompt)."""
+    """The extractor of entities and relations: rules, or the answers of a model (its name and prompt).
+
+    `ner` is the key of a model whose named entities the rules' ones get besides, "" for none.
+    """
 
     by: By = "rules"
     model: str = ""
+    ner: str = ""
 
 
 RULES = Choice()
@@ -51,7 +55,7 @@ class Extractions:
 
     def choose(self, choice: Choice, *, again: Iterable[str]) -> None:
         """Change the extractor of records; the memories of `again` become pending."""
-        value = orjson.dumps({"by": choice.by, "model": choice.model}).decode()
+        value = orjson.dumps({"by": choice.by, "model": choice.model, "ner": choice.ner}).decode()
         with self._database.write() as connection:
             meta.put(connection, _CHOICE, value)
             _mark_pending(connection, again)
@@ -68,14 +72,16 @@ class Extractions:
         )
         return digest(model, *(key for (key,) in rows))
 
-    def finished_fingerprint(self) -> str:
-        """Return the fingerprint at which a model had answered every text; "" where none ever had."""
-        return self._meta(_FINISHED)
+    def is_finished(self, fingerprint: str) -> bool:
+        """Return whether a model had answered every text at this fingerprint."""
+        return fingerprint in self._meta(_FINISHED).split()
 
     def finish(self, fingerprint: str) -> None:
         """Record that a model has answered every text of a fingerprint."""
         with self._database.write() as connection:
-            meta.put(connection, _FINISHED, fingerprint)
+            # Two models may take turns: the language model and that for named entities.
+            former = (meta.get(connection, _FINISHED) or "").split()[-1:]
+            meta.put(connection, _FINISHED, " ".join([*former, fingerprint]))
 
     def _meta(self, key: str) -> str:
         with self._database.read() as connection:
@@ -157,7 +163,7 @@ def _mark_pending(connection: Connection, memory_ids: Iterable[str]) -> None:
 def _read_choice(value: str) -> Choice:
     read = orjson.loads(value)
     by = read.get("by")
-    return Choice(by, str(read.get("model", ""))) if by in get_args(By) else RULES
+    return Choice(by, str(read.get("model", "")), str(read.get("ner", ""))) if by in get_args(By) else RULES
 
 
 def _dump(answer: "Answer") -> str:

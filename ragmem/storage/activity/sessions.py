@@ -14,8 +14,8 @@ from ragmem.storage.sql.rows import from_stamp, to_stamp
 KEEP = timedelta(days=14)
 """A session without activity for this long has ended, and is deleted."""
 
-SWEEP = timedelta(hours=1)
-"""The time between two searches for ended sessions, which read all of them."""
+SWEEP, NEW_SESSIONS = timedelta(hours=1), 50
+"""The time, and the number of new sessions, between two searches for ended ones, which read all of them."""
 
 MAX_SESSIONS = 500
 MAX_SHOWN = 300
@@ -44,6 +44,7 @@ class Sessions:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._swept: datetime | None = None
+        self._new = 0
 
     def get(self, identifier: str) -> Session | None:
         """Return a session; None for an unknown or expired one."""
@@ -88,11 +89,15 @@ class Sessions:
                     known.unwanted if known else (),
                 ),
             )
-            if self._swept is None or not self._swept <= now < self._swept + SWEEP:
+            self._new += known is None
+            if (
+                self._swept is None
+                or self._new >= NEW_SESSIONS
+                or not self._swept <= now < self._swept + SWEEP
+            ):
                 connection.execute("DELETE FROM sessions WHERE seen_at < ?", (to_stamp(now - KEEP),))
-                self._swept = now
-            if known is None:
                 _limit(connection)
+                self._swept, self._new = now, 0
         return frozenset()
 
     def refuse(self, identifier: str, memory: str) -> None:

@@ -8,7 +8,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from weakref import ref
 
@@ -39,6 +39,15 @@ VACUUM_CACHE_KIB = 512
 
 def _active(connection: sqlite3.Connection) -> bool:
     return connection.in_transaction
+
+
+@contextmanager
+def _unsynced(connection: sqlite3.Connection) -> Iterator[None]:
+    connection.execute("PRAGMA synchronous=NORMAL")
+    try:
+        yield
+    finally:
+        connection.execute("PRAGMA synchronous=FULL")
 
 
 class _Thread:
@@ -248,7 +257,8 @@ class SQLiteDatabase(Queries):
     def write(self, *, patience: float | None = None, note: bool = False) -> Iterator[sqlite3.Connection]:
         """Give the connection inside the one write transaction; a nested call joins the outer one.
 
-        A `note` is of no content that anything keeps in memory: the epoch stays.
+        A `note` is of no content that anything keeps in memory, so the epoch stays, and a power cut may lose
+        it: nobody waits for the disk, which takes some milliseconds.
 
         Commits when the block ends, rolls back when it raises. Raises StoreBusyError after `patience` seconds
         of waiting (None: `busy_timeout`), StorageError when the disk is full or the home read-only.
@@ -259,7 +269,7 @@ class SQLiteDatabase(Queries):
                 raise RuntimeError("a write inside of a read would be rolled back with it")
             yield held.connection
             return
-        with self._turn_on_file(patience) as opened:
+        with self._turn_on_file(patience) as opened, _unsynced(opened.connection) if note else nullcontext():
             connection = opened.connection
             try:
                 # Its turn does not keep other programs from writing.

@@ -1,5 +1,7 @@
 """What a session is told at its start: the last word, what is open, confirmed rules, and else nothing."""
 
+import os
+import shutil
 import subprocess
 from functools import partial
 
@@ -88,6 +90,48 @@ def test_of_each_workstream_the_last_word_is_told_in_one_dated_line_with_its_id(
     assert "twelve tons" not in block.context.text
     assert f"## {RESULTS}\n" in block.context.text
     assert "/n/" not in block.context.text
+
+
+@pytest.fixture
+def quay(tmp_path):
+    """A repository with a commit, whose files are older than it."""
+    folder = tmp_path / "quay"
+    folder.mkdir()
+    git(folder, "init", "-q")
+    for name in ("crane.py", "hook.py", "rope.py", "tide.py"):
+        (folder / name).write_text("1\n")
+        os.utime(folder / name, (1_700_000_000, 1_700_000_000))
+    git(folder, "add", ".")
+    git(folder, "commit", "-qm", "Begin")
+    return folder
+
+
+def test_the_work_whose_files_have_uncommitted_changes_is_told_first(memory, quay):
+    crane = worked(memory, "crane", "crane.py", "hook.py", "rope.py", sessions=6, days=1.0)
+    tide = worked(memory, "tide", "tide.py", sessions=2, days=9.0)
+
+    def told():
+        return [one.id for one in block_in(memory, quay).memories]
+
+    assert told() == [crane]
+    os.utime(quay / "tide.py", (2_000_000_000, 2_000_000_000))
+    assert told() == [tide, crane]
+    assert [one.id for one in memory.session_context(projects=[PROJECT], folder=str(quay)).memories] == told()
+    assert [one.id for one in memory.session_context(projects=[PROJECT]).memories] == [crane]
+    # After a clone all files are newer than the log.
+    for file in quay.glob("*.py"):
+        os.utime(file, (2_000_000_000, 2_000_000_000))
+    assert told() == [crane]
+    shutil.rmtree(quay / ".git" / "logs")
+    assert told() == [crane]
+
+
+def test_uncommitted_changes_are_found_in_the_folder_of_the_session(memory, quay):
+    (quay / "pier").mkdir()
+    (quay / "pier" / "tide.py").write_text("2\n")
+    worked(memory, "crane", "crane.py", "hook.py", "rope.py", sessions=6, days=1.0, cwd="/moved/since/quay")
+    tide = worked(memory, "tide", "tide.py", sessions=2, days=9.0, cwd=str(quay / "pier"))
+    assert block_in(memory, quay).memories[0].id == tide
 
 
 def test_a_commit_is_the_last_word_of_its_exchange(memory):

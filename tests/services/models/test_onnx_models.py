@@ -20,7 +20,7 @@ from ragmem.domain.model import Draft
 if find_spec("onnxruntime") is None or find_spec("onnx") is None:
     pytest.skip("onnx and onnxruntime are not installed", allow_module_level=True)
 
-from tiny_onnx import make_model, write_json
+from tiny_onnx import make_gliner, make_model, write_json
 
 NAME = "team/tiny-encoder"
 BESIDE = {"tokenizer.json", "config.json", "modules.json", "1_Pooling/config.json"}
@@ -164,6 +164,36 @@ def test_a_repository_without_a_graph_leads_to_the_one_that_has_it(home, hub, tm
     refused = pull(home, hub, "onnx:Qwen/Qwen3-Embedding-0.6B")
     assert refused.code == 2
     assert "ragmem models pull onnx:onnx-community/Qwen3-Embedding-0.6B-ONNX" in refused.err
+
+
+def test_a_gliner_model_is_fetched_for_named_entities_and_for_nothing_else(home, hub, tmp_path, monkeypatch):
+    hub.models["team/tiny-gliner"] = make_gliner(tmp_path / "gliner")
+    told = pull(home, hub, "team/tiny-gliner")
+    assert (told.code, 'ner = "onnx:team/tiny-gliner" below [extraction]' in told.err) == (0, True)
+    assert fetched(home, "team/tiny-gliner") == {"tokenizer.json", "gliner_config.json", "onnx/model.onnx"}
+    assert "named entities" in home.run("models", "list").out
+    for option in ((), ("--language",)):
+        refused = home.run("models", "use", *option, "tiny-gliner")
+        assert (refused.code, "below [extraction]" in refused.err) == (2, True)
+    monkeypatch.setenv("RAGMEM_EXTRACTION_NER", "onnx:team/tiny-gliner@fp32")
+    refused = home.run("models", "remove", "team/tiny-gliner", "--yes")
+    assert (refused.code, "is the model of extraction.ner" in refused.err) == (2, True)
+    (tmp_path / "sources.toml").write_text(f'[sources.notes]\nglob = "{tmp_path}/rome.md"\n')
+    (tmp_path / "rome.md").write_text("We decided to pin the driver of the quay. Rome pays for it today.\n")
+    with Ragmem.open(sources_file=tmp_path / "sources.toml") as memory:
+        report = memory.seed()
+        assert (report.recognition.read, report.recognition.note) == (1, "")
+        assert [one.name for one, _ in memory.store.entities("Rome")] == ["Rome"]
+    (_, trial) = home.run("models", "test", "--json").document["trials"]
+    assert (trial["use"], trial["status"], trial["model"][:12]) == ("named entities", "ok", "tiny-gliner-")
+    # The passages name hardly a word that the tiny model knows.
+    assert abs(trial["figures"]["f1"] - trial["figures"]["rules_f1"]) < 0.02
+    assert trial["figures"]["rules_f1"] > 0.5
+    shutil.rmtree(folder_of(home.data, "team/tiny-gliner") / "onnx")
+    broken = home.run("models", "test")
+    assert (broken.code, "named entities  no answer" in broken.out) == (4, True)
+    monkeypatch.delenv("RAGMEM_EXTRACTION_NER")
+    assert home.run("models", "remove", "team/tiny-gliner", "--yes").code == 0
 
 
 def test_a_graph_whose_weights_the_hub_lacks_is_told(home, hub):

@@ -32,7 +32,7 @@ def test_an_answer_comes_back_as_it_was_for_its_model_alone(catalog):
 
 def test_a_choice_lasts_and_is_by_rules_before(catalog):
     assert catalog.extractions.choice() == RULES
-    for choice in (Choice("both", "one"), Choice("llm", "other"), RULES):
+    for choice in (Choice("both", "one"), Choice("llm", "other", "third"), Choice(ner="third"), RULES):
         catalog.extractions.choose(choice, again=())
         assert catalog.extractions.choice() == choice
 
@@ -59,9 +59,15 @@ def test_a_standing_tells_of_the_model_and_of_every_indexed_chunk(catalog, make)
     catalog.memories.accept([make("waits", state=State.PENDING)])
     assert catalog.extractions.fingerprint("one") == last
     catalog.extractions.finish(last)
-    assert catalog.extractions.finished_fingerprint() == last
+    assert catalog.extractions.is_finished(last)
+    other = catalog.extractions.fingerprint("other")
+    assert not catalog.extractions.is_finished(other)
+    catalog.extractions.finish(other)
+    assert catalog.extractions.is_finished(last)
+    catalog.extractions.finish("third")
+    assert [catalog.extractions.is_finished(one) for one in (last, other, "third")] == [False, True, True]
     catalog.extractions.forget(["any"])
-    assert catalog.extractions.finished_fingerprint() == ""
+    assert not catalog.extractions.is_finished("third")
 
 
 def test_rows_written_to_another_catalog_leave_what_is_there(catalog, tmp_path):

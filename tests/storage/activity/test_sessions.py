@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from ragmem.storage.activity.sessions import KEEP, MAX_SESSIONS, MAX_SHOWN
+from ragmem.storage.activity.sessions import KEEP, MAX_SESSIONS, MAX_SHOWN, NEW_SESSIONS
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 
@@ -67,6 +67,13 @@ def test_neither_many_sessions_nor_a_long_one_grow_without_end(sessions, catalog
     assert sessions.get("s0006") is not None
     assert len(sessions.get("long").shown) == MAX_SHOWN
     assert sessions.get("long").shown[-1] == f"m{MAX_SHOWN + 4}"
+
+
+def test_many_sessions_within_an_hour_are_limited(sessions, catalog):
+    for number in range(MAX_SESSIONS + 2 * NEW_SESSIONS):
+        keep(sessions, f"s{number:04}", now=NOW + timedelta(seconds=number))
+    (count,) = catalog.database.select("SELECT count(*) FROM sessions")[0]
+    assert MAX_SESSIONS <= count < MAX_SESSIONS + NEW_SESSIONS
 
 
 def test_what_is_no_json_begins_anew(sessions, catalog):

@@ -94,7 +94,7 @@ def search(call: Call) -> Result:
         wider = "" if projects is None else ' Other projects: project="*".'
         found = "No memory" if lines else "Nothing"
         return Result(frame_lines([*lines, f"{found} found in {asked}.{wider}", *_note_lines(notes)]), data)
-    weaker = f", {len(matches) - len(strong)}much weaker omitted" if len(matches) > len(strong) else ""
+    weaker = f", {len(matches) - len(strong)} much weaker omitted" if len(matches) > len(strong) else ""
     lines.append(f"({len(strong)} in {asked}{weaker}; get returns the full text)")
     return Result(frame_lines([*lines, *_note_lines(notes)]), data)
 

@@ -157,6 +157,7 @@ def test_far_weaker_matches_are_left_out(known, call):
     assert found.data["matches"][0]["uri"] == "best"
     best = found.data["matches"][0]["score"]
     assert all(match["score"] >= best / 4 for match in found.data["matches"])
+    assert re.search(r"\(\d in [^;]*, \d much weaker omitted; get ", found.text)
 
 
 def test_a_memory_is_read_in_full_by_the_beginning_of_its_id(filled, call):

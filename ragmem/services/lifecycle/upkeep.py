@@ -5,7 +5,7 @@ from pathlib import Path
 
 from ragmem.config.settings import Settings
 from ragmem.domain.lifecycle.folds import FEWEST_WORDS
-from ragmem.domain.model import EPISODES, SHARED, UNASSIGNED, State
+from ragmem.domain.model import EPISODES, SHARED, UNASSIGNED, Memory, State
 from ragmem.domain.model.document_place import is_of_document
 from ragmem.domain.model.lifecycle import Decision, LifecyclePolicy, LifecycleState
 from ragmem.ports import Store
@@ -13,6 +13,7 @@ from ragmem.services.ingestion.index import deferred_ids
 from ragmem.services.ingestion.scope import project_finder
 from ragmem.services.ingestion.source import RepositoryFinder, find_files, read_file
 from ragmem.storage.home.catalog import Catalog
+from ragmem.storage.lifecycle.archive import DUPLICATE
 
 UNOWNED = "unowned"
 """The rule for entries of the store without a memory in the catalog."""
@@ -74,8 +75,8 @@ def find_superfluous(
     """Return the decisions on memories that their source no longer has (`gone`) and on duplicates.
 
     A protected, pinned or proven memory stays unless another one of its scope has exactly the same text; of
-    duplicates the protected one stays, else the oldest. Each page of a document stays, and so do a few words
-    of a session, or below a title of their own.
+    duplicates the protected one stays, else one whose file was still there at the last seed, else the oldest.
+    Each page of a document stays, and so do a few words of a session, or below a title of their own.
     """
     groups = _duplicates(catalog)
     doubled = {identifier for group in groups for identifier in group}
@@ -100,6 +101,7 @@ def find_superfluous(
         key: entry.is_protected or (entry.life is not LifecycleState.BUFFER and not entry.curated)
         for key, entry in entries.items()
     }
+    without_file = catalog.files.gone() if groups else set()
     decided: dict[str, Decision] = {}
     for group in groups:
         here = [one for one in group if one in entries and one not in decided and one not in placed]
@@ -113,6 +115,7 @@ def find_superfluous(
                 entries[one].approval.is_withheld,
                 entries[one].memory.source == SHARED,
                 not kept[one],
+                not without_file.isdisjoint(_places(entries[one].memory)),
                 here.index(one),
             ),
         )
@@ -130,9 +133,13 @@ def find_superfluous(
                 reason = f"a duplicate of {keeper[:12]}, but protected"
                 decided[identifier] = Decision(identifier, "keep", "protected", reason, (keeper,))
             else:
-                decided[identifier] = Decision(identifier, "remove", "duplicate", same, (keeper,))
+                decided[identifier] = Decision(identifier, "remove", DUPLICATE, same, (keeper,))
     missing = [key for key in sorted(gone) if key in entries and key not in decided]
     return [*decided.values(), *(_missing(key, is_kept=kept[key]) for key in missing)]
+
+
+def _places(memory: Memory) -> list[tuple[str, str]]:
+    return [(memory.source, place) for place in (memory.uri, memory.uri.rpartition("#")[0])]
 
 
 def _missing(identifier: str, *, is_kept: bool) -> Decision:

@@ -1,13 +1,13 @@
 """The files of a source as seed saw them last, so that it does not open unchanged ones again."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from ragmem import __version__
 from ragmem.config.settings import Settings, SourceSpec
-from ragmem.domain.model import digest
+from ragmem.domain.model import Memory, digest
 from ragmem.readers.discover import Discovery
 from ragmem.readers.read_result import ReadResult
 from ragmem.services.ingestion.classify import rules_version
@@ -33,9 +33,19 @@ class SeenFiles:
     """The files of one source as the last run left them; with `anew` none is known."""
 
     def __init__(
-        self, catalog: Catalog, spec: SourceSpec, settings: Settings, *, anew: bool, named: str = ""
+        self,
+        catalog: Catalog,
+        spec: SourceSpec,
+        settings: Settings,
+        *,
+        anew: bool,
+        named: str = "",
+        orphans: Iterable[Memory] = (),
     ) -> None:
-        """Load the files; `named` changes when the texts of this source may name other projects."""
+        """Load the files; `named` changes when the texts of this source may name other projects.
+
+        The files of `orphans` count as changed: gc archived their texts as duplicates of others that left.
+        """
         self._catalog = catalog
         self._source = spec.name
         self._rules = _rules_of(spec, settings, named)
@@ -43,11 +53,21 @@ class SeenFiles:
         self._has_vision = bool(settings.documents.vision)
         self._anew = anew
         self._seen = {} if anew else catalog.files.seen_files(spec.name)
+        self._orphaned = {
+            place
+            for one in orphans
+            if one.source == spec.name
+            for place in (one.uri, one.uri.rpartition("#")[0])
+        }
 
     def is_unchanged(self, path: Path, size: int, modified_ns: int) -> bool:
         """Return whether a file and the rules for reading it are the same as before."""
         before = self._seen.get(str(path))
-        if before is None or (before.size, before.modified_ns) != (size, modified_ns):
+        if (
+            before is None
+            or str(path) in self._orphaned
+            or (before.size, before.modified_ns) != (size, modified_ns)
+        ):
             return False
         return before.rules in {self._rules, self._given_up}
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 
 from ragmem.config.settings import Settings, SourceSpec
-from ragmem.domain.model import State
+from ragmem.domain.model import Memory, State
 from ragmem.errors import BackendError, NotFoundError, StorageError, StoreBusyError
 from ragmem.ports import Store
 from ragmem.readers.commit_dates import CommitDates
@@ -173,6 +173,7 @@ def seed(
             removed=removed,
             commits=CommitDates(),
             exists=exists,
+            orphans=catalog.archive.orphans() if exists else (),
             fresh=explain,
             rebuild=rebuild,
             now=now,
@@ -316,6 +317,7 @@ class _FileSeeder:
     removed: RemovedPages
     commits: CommitDates
     exists: bool
+    orphans: Sequence[Memory]
     fresh: bool
     rebuild: bool
     now: datetime
@@ -328,7 +330,14 @@ class _FileSeeder:
         named = named_projects(catalog, self.projects) if spec.scope == "named" else None
         fingerprint = named.fingerprint if named else ""
         pictures = UnreadPictures()
-        seen = SeenFiles(catalog, spec, self.settings, anew=self.fresh or not self.exists, named=fingerprint)
+        seen = SeenFiles(
+            catalog,
+            spec,
+            self.settings,
+            anew=self.fresh or not self.exists,
+            named=fingerprint,
+            orphans=self.orphans,
+        )
         report.lost += seen.mark_missing(discovery, dry_run=report.dry_run)
 
         for path in discovery.files:

@@ -1,6 +1,6 @@
 """The archive: complete memories that gc or a person removed, until somebody purges them."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -25,6 +25,9 @@ _DAY = 86_400_000_000
 
 MISSING = "missing"
 """The rule for memories that their source no longer has; if it has them again, they are stored again."""
+
+DUPLICATE = "duplicate"
+"""The rule for memories with the same text as their successor."""
 
 COLUMNS = "run, id, rule, reason, successor, archived_at, memory"
 
@@ -126,17 +129,52 @@ class Archive:
     def removed_ids(self, memories: Sequence[Memory]) -> set[str]:
         """Return the ids under which these texts were archived, unless their source had lost them.
 
-        Also return those with a text that a person forgot, under any id and even if it is purged.
+        Also return those with a text that a person forgot, under any id and even if it is purged. A duplicate
+        whose text no memory has any more is none.
         """
         found = self.latest(memory.id for memory in memories)
+        orphans = self._find_orphans(found)
         with self._database.read() as connection:
             forgotten = find_forgotten(connection, memories)
         return forgotten | {
             memory.id
             for memory in memories
             if memory.id in found
+            and memory.id not in orphans
             and found[memory.id].rule != MISSING
             and found[memory.id].memory.content_hash == memory.content_hash
+        }
+
+    def orphans(self) -> list[Memory]:
+        """Return the archived duplicates whose text no memory has any more.
+
+        Their successor was archived because its source had lost it, or it has another text now.
+        """
+        rows = self._database.select("SELECT DISTINCT id FROM archive WHERE rule = ?", (DUPLICATE,))
+        found = self.latest(identifier for (identifier,) in rows)
+        return [found[identifier].memory for identifier in sorted(self._find_orphans(found))]
+
+    def _find_orphans(self, entries: Mapping[str, ArchiveEntry]) -> set[str]:
+        """Return which of these latest entries are duplicates whose text no memory has any more."""
+        doubles = {key: one for key, one in entries.items() if one.rule == DUPLICATE}
+        if not doubles:
+            return set()
+        successors = {one.successor for one in doubles.values()}
+        present = dict(
+            self._database.select_in(
+                "SELECT id, content_hash FROM memories WHERE id IN ({})", successors.union(doubles)
+            )
+        )
+        lost = {key for key, one in self.latest(successors).items() if one.rule == MISSING}
+        return {
+            key
+            for key, one in doubles.items()
+            if key not in present
+            and (
+                present[one.successor] != one.memory.content_hash
+                if one.successor in present
+                else one.successor in lost
+            )
         }
 
     def runs_of(self, ids: Iterable[str]) -> dict[str, list[str]]:

@@ -91,6 +91,15 @@ class Files:
                 [(GONE, source, here + path) for path in paths],
             )
 
+    def gone(self) -> set[tuple[str, str]]:
+        """Return the (source, path) of each file of this machine that is marked as missing."""
+        here = prefix_of(self._database)
+        rows = self._database.select(
+            "SELECT source, path FROM files WHERE size = ? AND substr(path, 1, ?) = ?",
+            (GONE, len(here), here),
+        )
+        return {(source, path.removeprefix(here)) for source, path in rows}
+
     def forget(self, paths: Iterable[tuple[str, str]]) -> None:
         """Delete (source, path) pairs, so that the next seed reads them again."""
         here = prefix_of(self._database)

@@ -139,6 +139,48 @@ def test_a_file_that_comes_back_is_seeded_again(memory, notes: Path):
     assert memory.catalog.memories.ids() == ids
 
 
+def test_of_duplicates_the_one_whose_file_is_still_there_stays(memory, notes: Path):
+    memory.seed()
+    (notes / "bug.md").rename(notes / "lock.md")
+    memory.seed()
+    memory.gc.apply(memory.gc.plan())
+    assert not memory.gc.plan(missing=True).active_items()
+    assert str(notes / "lock.md") in {one.uri for one in memory.catalog.memories.each()}
+
+
+@pytest.mark.parametrize("copies", [1, 2])
+@pytest.mark.parametrize("fate", ["deleted", "edited"])
+def test_a_duplicate_comes_back_once_no_memory_has_its_text(memory, notes: Path, fate: str, copies: int):
+    memory.seed()
+    text = (notes / "bug.md").read_text()
+    for number in range(copies):
+        (notes / f"copy-{number}.md").write_text(text)
+    memory.seed()
+    assert memory.gc.apply(memory.gc.plan()).removed == copies
+    assert memory.seed(dry_run=True).tallies[0].new == 0
+    if fate == "deleted":
+        (notes / "bug.md").unlink()
+        memory.gc.apply(memory.gc.plan(missing=True))
+    else:
+        (notes / "bug.md").write_text(f"# Another\n\n{TEXT}77\n")
+        memory.seed()
+    assert memory.seed(dry_run=True).tallies[0].new == copies
+    memory.seed()
+    kept = {one.uri for one in memory.catalog.memories.each()}
+    assert {str(notes / f"copy-{number}.md") for number in range(copies)} < kept
+    assert not memory.seed(dry_run=True).would_change
+
+
+def test_a_duplicate_of_a_forgotten_memory_stays_forgotten(memory, notes: Path):
+    memory.seed()
+    (notes / "copy.md").write_text((notes / "bug.md").read_text())
+    memory.seed()
+    memory.gc.apply(memory.gc.plan())
+    (bug,) = [one.id for one in memory.catalog.memories.each() if one.uri == str(notes / "bug.md")]
+    memory.forget([bug])
+    assert not memory.seed().would_change
+
+
 def test_an_entry_that_left_its_file_is_missing_and_its_neighbours_are_not(tmp_path, notes: Path):
     lines = [
         f'{{"timestamp": "2026-05-0{n}", "task_description": "{task}: fix the error of the config",'

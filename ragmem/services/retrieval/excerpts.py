@@ -1,7 +1,7 @@
 """The excerpt of a match: the sentences that answer the question, in whole, within some characters."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 from ragmem.domain.model import Match, Memory
@@ -28,6 +28,9 @@ line that lists actions."""
 
 OUTSIDE = 0.7
 """Worth of a sentence outside of the chunks that matched."""
+
+LONGEST_HEADING = 80
+"""Maximum characters of a heading that stands before the sentences of its section."""
 
 SHORTEST = 100
 """Minimum characters of a sentence that is cut to fit."""
@@ -125,21 +128,25 @@ def _windows_around(spans: Sequence[Span], size: int) -> list[Span]:
 def excerpt(match: Match, question: str, *, most: int = FIRST, redactor: Redactor) -> str:
     """Return the sentences of a match that answer the question, in one line of at most `most` characters.
 
-    They are in the order of the text, with "…" for omissions. A sentence is cut only if it is the best one,
-    or too long for any excerpt. Where no word of the question occurs, the result of an exchange is shown, or
-    the beginning of the chunk that matched.
+    They are in the order of the text, with "…" for omissions, and the first of a section follows its
+    heading. A sentence is cut only if it is the best one, or too long for any excerpt. Where no word of the
+    question occurs, the result of an exchange is shown, or the beginning of the chunk that matched.
     """
     text = match.memory.indexed_text
     matched = [(one.start, one.end) for one in (match.chunk, *match.also)]
+    section = _sections_of(match.memory, redactor)
     # A template may have nothing but headings.
-    chosen = _choose(text, answer_order(text, question, matched), most) or {matched[0]: most}
+    chosen = _choose(text, _answer(text, question, matched), most, section) or {matched[0]: (most, "")}
     secrets = find_secrets_near(match.memory, [*chosen, (match.chunk.start, match.chunk.end)], redactor)
-    shown, last = "", -1
-    for (start, end), room in sorted(chosen.items()):
+    shown, last, above = "", -1, ""
+    for (start, end), (room, headings) in sorted(chosen.items()):
         said = cover(text, secrets, start, end)
         if not _is_in_fence(text, start):
             said = visible(said) or said
         said = _around(" ".join(said.split()), question, room)
+        if headings != above and (name := section(headings)):
+            said = f"{name}: {said}"
+        above = headings
         shown += said if not shown else f" {said}" if not text[last:start].strip() else f"{GAP}{said}"
         last = end
     return shown
@@ -151,6 +158,10 @@ def answer_order(text: str, question: str, matched: Sequence[Span]) -> list[Span
     `matched` are the chunks that a search has found, best first. Without a word of the question in the text
     these are the sentences of the result of an exchange, else those of the best chunk, in their order.
     """
+    return [(one.start, one.end) for one in _answer(text, question, matched)]
+
+
+def _answer(text: str, question: str, matched: Sequence[Span]) -> list[Sentence]:
     asked, result = _frame_of(text)
     read = _windows(text, matched, result)
     sentences = [
@@ -170,9 +181,27 @@ def answer_order(text: str, question: str, matched: Sequence[Span]) -> list[Span
 
     ranked = rank_sentences(text, sentences, question, weigh)
     if ranked:
-        return [(sentences[number].start, sentences[number].end) for number in ranked]
+        return [sentences[number] for number in ranked]
     start, end = (result, len(text)) if result else matched[0] if matched else (0, len(text))
-    return [(one.start, one.end) for one in sentences if one.start < end and start < one.end]
+    return [one for one in sentences if one.start < end and start < one.end]
+
+
+def _sections_of(memory: Memory, redactor: Redactor) -> Callable[[str], str]:
+    """Return a function from the headings above a sentence to the one that an excerpt shows.
+
+    It shows none that is the title, and none of an exchange, whose headings are those of its frame.
+    """
+    text, title = memory.indexed_text, memory.title.casefold()
+    is_clean = redactor.is_clean(text, memory.clean_hash)
+
+    def section(headings: str) -> str:
+        name = visible(headings.rpartition(" > ")[2])
+        is_title = name.casefold() in title or text.lstrip().startswith(f"# {name}\n")
+        if is_title or len(name) > LONGEST_HEADING:
+            return ""
+        return name if is_clean else redactor.redact(name)[0]
+
+    return (lambda _: "") if text.startswith(QUESTION_LABEL) else section
 
 
 def _frame_of(text: str) -> Span:
@@ -203,23 +232,30 @@ def _windows(text: str, matched: Sequence[Span], result: int) -> list[Span]:
     return found
 
 
-def _choose(text: str, ordered: Sequence[Span], most: int) -> dict[Span, int]:
-    """Return the sentences that fit, the best first, each with the characters that it may have.
+def _choose(
+    text: str, ordered: Sequence[Sentence], most: int, section: Callable[[str], str]
+) -> dict[Span, tuple[int, str]]:
+    """Return the sentences that fit, the best first, each with its room in characters and its headings.
 
     What a clipping says in its summary and again below, with links or without, is chosen once.
     """
-    chosen: dict[Span, int] = {}
+    chosen: dict[Span, tuple[int, str]] = {}
     said: set[str] = set()
+    named: set[str] = set()
     room = most
-    for start, end in ordered:
+    for one in ordered:
+        start, end = one.start, one.end
         bare = _AROUND_WORDS.sub("", text[start:end])
         if bare in said:
             continue
         said.add(bare)
-        size = min(end - start, room)
-        if size == end - start or not chosen or (end - start > most // 2 and room >= SHORTEST):
-            chosen[start, end] = size
-            room -= size + len(GAP)
+        name = "" if one.heading in named else section(one.heading)
+        free = room - (len(name) + 2 if name else 0)
+        size = min(end - start, free)
+        if size == end - start or not chosen or (end - start > most // 2 and free >= SHORTEST):
+            chosen[start, end] = size, one.heading
+            named.add(one.heading)
+            room = free - size - len(GAP)
         if room <= 0:
             break
     return chosen

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from ragmem.config.settings import ChunkingSettings
-from ragmem.domain.model import Draft
+from ragmem.domain.model import Chunk, Draft, Match
 from ragmem.domain.secrets.redaction import DEFAULT, Redactor
 from ragmem.mcp.dispatch import call
 from ragmem.services.context.context import context
@@ -119,7 +119,7 @@ def test_a_line_with_only_a_date_answers_only_when_it_is_asked_for(best):
     assert best(record, "what about ferries in May 2026") == "The night ferry gets a second crew."
     assert "Date: 2026-05-03" in best(record, "when did the ferry get a second crew")
     status = "# Ferries\n\n## Status\n\nSupercedes [2. May](0002-may.md)\n\n## Why\n\nFerries sail in May.\n"
-    assert best(status, "what about May ferries") == "Ferries sail in May."
+    assert best(status, "what about May ferries") == "Why: Ferries sail in May."
     assert "0002" in best(status, "what does the note on May ferries supersede, or supercede")
     assert "**Project:** May ferries" in best(record, "which project has the May ferries")
 
@@ -183,7 +183,7 @@ def test_a_note_of_nothing_but_headings_shows_them(best):
 
 
 def test_what_is_said_twice_is_shown_once(best):
-    note = "> The ferry burns gas.\n\n# Ferry\n\nThe ferry burns [gas](/gas.md).\n\nThe ferry sails.\n"
+    note = "> The ferry burns gas.\n\nThe ferry burns [gas](/gas.md).\n\nThe ferry sails.\n"
     assert best(note, "what does the ferry burn") == "> The ferry burns gas. \u2026 The ferry sails."
 
 
@@ -217,7 +217,7 @@ def test_who_did_it_is_the_field_that_names_the_role(best, field, question):
 
 def test_fields_with_a_title_above_a_text_answer_only_what_asks_for_them(best):
     text = "PEP: 12\nTitle: Queue limits\nAuthor: A\nStatus: Final\n\nWhy\n===\n\nThe queue holds 40 jobs.\n"
-    assert best(text, "queue limits") == "The queue holds 40 jobs."
+    assert best(text, "queue limits") == "Why: The queue holds 40 jobs."
     assert "Status: Final" in best(text, "what status have the queue limits")
 
 
@@ -227,7 +227,7 @@ def test_a_list_of_fields_above_a_text_and_targets_of_links_are_left_out(best):
         "- RFC PR: [acme/rfcs#12](https://acme.example/12)\n\n## Summary\n[summary]: #summary\n\n"
         "The queue holds 40 jobs [^1].\n\n[^1]: The queue of the RFC had 20.\n"
     )
-    assert best(text, "feature queue limits").startswith("The queue holds 40 jobs")
+    assert best(text, "feature queue limits").startswith("Summary: The queue holds 40 jobs")
     assert "RFC PR: [acme" in best(text, "which RFC PR has the queue limits")
     shown = best(text, "queue summary")
     assert "#summary" not in shown
@@ -236,7 +236,7 @@ def test_a_list_of_fields_above_a_text_and_targets_of_links_are_left_out(best):
         "<pre>\n  BIP: 7\n  Title: Queue\n  Status: Final\n</pre>\n\n==Why==\n\n"
         "The '''queue''' has <code>40</code> jobs.\n"
     )
-    assert best(wiki, "queue final") == "The queue has 40 jobs."
+    assert best(wiki, "queue final") == "Why: The queue has 40 jobs."
     own = "- Port: 4711\n- Host: ferry\n- Queue limit: 40\n\nIt sails.\n"
     assert "Queue limit: 40" in best(own, "what is the limit")
 
@@ -277,6 +277,29 @@ def test_a_sentence_beyond_the_budget_is_cut_around_the_words_of_the_question(be
 
 def test_without_a_word_of_the_question_the_matching_chunk_is_told_from_its_beginning(best):
     assert best("# Kiln\n\nThe kiln burns gas.", "zzz qqq") == "The kiln burns gas."
+
+
+def test_the_heading_of_a_section_tells_what_its_sentences_are_about(best):
+    log = (
+        "# Trials\n\n## Trial 7 in May\n\nSpeed 11 knots.\n\n## Trial 9 in June\n\nSpeed 14 knots.\n"
+        "The hull was clean.\n\n## [[tides]]\n\nNone.\n"
+    )
+    shown = "Trial 7 in May: Speed 11 knots. \u2026 Trial 9 in June: Speed 14 knots."
+    assert best(log, "speed in knots") == f"{shown} The hull was clean."
+    assert len(best(log, "speed in knots", most=60)) <= 60
+    assert best("# Trial 9\n\nSpeed 14 knots.\n", "what speed") == "Speed 14 knots."
+    assert best(f"## {'Long ' * 30}\n\nSpeed 14 knots.\n", "what speed") == "Speed 14 knots."
+
+
+def test_a_heading_shows_no_secret():
+    key = "ghp_" + "a1B2c3D4" * 4 + "a1B2"
+    note = replace(
+        stored("Nothing."), text=f"# Keys\n\n## Token {key}\n\nIt opens the ferry.\n", clean_hash=0
+    )
+    found = Match(note, Chunk("c", note.id, 0, note.text, 0, len(note.text)), 1.0)
+    shown = excerpt(found, "what opens the ferry", redactor=DEFAULT)
+    assert shown.startswith("Token [redacted")
+    assert key not in shown
 
 
 def test_a_secret_is_never_shown_although_its_beginning_is_left_out(best):

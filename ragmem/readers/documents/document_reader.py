@@ -112,7 +112,14 @@ class DocumentReader:
             if converted.unseen:
                 raise ReadError(path, Reason.PICTURE, "; ".join([why, *told]))
             raise ReadError(path, Reason.EMPTY, "; ".join(["it contains no text", *told]))
-        happened = time_of_file(path, changed, told=_moment(converted.event_time), title=converted.title)
+        happened = time_of_file(
+            path,
+            changed,
+            told=_moment(converted.event_time),
+            # The rows of a table have dates of their own.
+            text=f"\n{converted.parts[0].text}".partition("\n|")[0].lstrip(),
+            title=converted.title,
+        )
         title = converted.title or path.stem
         drafts = [
             Draft(

@@ -302,6 +302,25 @@ def test_a_folder_gives_its_documents_in_any_spelling_and_not_its_pictures(
     }
 
 
+@pytest.mark.parametrize(
+    ("lines", "day"),
+    [
+        (["Amendment 2", "Date: 2 February 2026", "Invoices are payable within 30 days."], "2026-02-02"),
+        (["Nota de entrega", "Fecha: 9 de marzo de 2026", "Faltan dos cajas."], "2026-03-09"),
+        (["Amendment 3", "Invoices are payable within 20 days from 2 February 2026."], None),
+    ],
+)
+def test_a_document_without_properties_has_the_date_of_its_first_lines(
+    memory: Ragmem, tmp_path: Path, lines: list[str], day: str | None
+) -> None:
+    (tmp_path / "paper.rtf").write_text(r"{\rtf1\ansi " + r"\par ".join(lines) + "}")
+    (tmp_path / "sheet.csv").write_text("Date,Price\n2020-05-06,3\n2020-05-07,4\n")
+    handed = memory.ingestion.draft([tmp_path / "paper.rtf", tmp_path / "sheet.csv"], DraftOptions())
+    paper, sheet = (f"{draft.event_time:%Y-%m-%d}" for draft in handed.drafts)
+    assert paper == (day or sheet)
+    assert sheet > "2026-04"
+
+
 def test_each_mail_of_a_mailbox_has_its_own_date_and_stays_itself_when_another_goes(
     memory: Ragmem, tmp_path: Path
 ) -> None:
@@ -336,6 +355,22 @@ def test_a_format_that_is_not_read_says_what_to_save_it_as(
     with pytest.raises(SourceError, match=f"{Path(name).suffix} files are not read") as refused:
         memory.ingestion.draft([tmp_path / name], DraftOptions())
     assert refused.value.hint == hint
+
+
+@pytest.mark.parametrize("name", ["notes.md", "todo.txt", "plan.ics", "LICENSE"])
+def test_a_source_of_documents_that_finds_text_names_the_reader_for_it(tmp_path: Path, name: str) -> None:
+    sources = tmp_path / "sources.toml"
+    sources.write_text('[sources.mixed]\nglob = "~/work/*"\nreader = "documents"\n')
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / name).write_text("The lease ends in 2031.\n")
+    with Ragmem.open(
+        environ={"RAGMEM_HOME": str(tmp_path / "ragmem"), **FAKE},
+        home=tmp_path,
+        cwd=tmp_path,
+        sources_file=sources,
+    ) as opened:
+        (problem,) = opened.seed().problems
+    assert 'the reader "markdown" reads text' in problem.reason
 
 
 def test_the_line_on_skipped_files_says_what_to_save_them_as(memory: Ragmem, report: Path) -> None:

@@ -52,6 +52,8 @@ def module_of(path: str) -> str:
         found = FORMATS.get(suffix) or ("mail" if is_mail(Path(path)) else None)
     if found is not None:
         return found
+    if suffix not in FORMATS and suffix not in SAVE_AS and _is_text(head):
+        raise RefusedError('the reader "documents" reads no such files, the reader "markdown" reads text')
     raise _unread(suffix) or RefusedError(f"its content is not that of a {suffix or 'document'} file")
 
 

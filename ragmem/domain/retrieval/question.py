@@ -69,6 +69,19 @@ _ERROR_LINE = lazy(
     needs=", line |:|(|panicked|goroutine|segmentation",
 )
 
+_FORMERLY = (
+    r"^(?:what|which|who|where|why|how)\b.{0,100}\b(?:did|was|were|had)\b.{1,80}\bbefore\W*$"
+    r"|\b(?:fr(?:\u00fc|ue)her(?!\s+oder)|damals|urspr(?:\u00fc|ue)nglich"
+    r"|(?:hat|haben|habt|hatten?|war(?:en)?|wurden?|liefen?|galt(?:en)?)\s(?:.{0,80}\s)?(?:vorher|zuvor)"
+    r"|auparavant|autrefois|anciennement|(?:avait|avions|avaient|\u00e9tai(?:t|ent)|utilis(?:ait|ions))\s(?:.{0,80}\s)?avant(?=\W*$)"
+    r"|anteriormente|antiguamente|antigamente|(?<!que )antes(?=\W*$)"
+    r"|in\s+(?:precedenza|passato)|inizialmente|(?:usavamo|avevamo|era(?:no)?)\s(?:.{0,80}\s)?prima(?=\W*$)"
+    r"|vroeger|voorheen|oorspronkelijk|wcze\u015bniej|poprzednio|dawniej|pierwotnie"
+    r"|\u0440\u0430\u043d\u044c\u0448\u0435|\u043f\u0440\u0435\u0436\u0434\u0435|\u0438\u0437\u043d\u0430\u0447\u0430\u043b\u044c\u043d\u043e)\b"
+)
+"""What asks for an earlier state in English, German, French, Spanish, Portuguese, Italian, Dutch, Polish and
+Russian."""
+
 _HISTORY = lazy(
     # "what is it used to do" asks for a purpose
     r"\b(?P<purpose>(?:is|are|was|were|be|being|been|gets?|got|getting|have|has|had|\w+['\u2019]ve)\b(?:\s\S+){0,4}?\s+used\s+to)\b"
@@ -78,11 +91,14 @@ _HISTORY = lazy(
     r"|renamed?)\s+(?:\S+\s+)?from\b|\bhow\s+(?:has|have|did|had|was|were)\b.{1,80}\b(?:changed?|evolved?)\b"
     r"|\bbefore\s+(?:(?:the|that|this|our|my)\s+)?(?:change|switch|move|migration|refactor\w*|rename|rewrite|we\s+changed"
     r"|i\s+changed|it\s+(?:was\s+)?changed)\b|\bbefore\s+(?:that|this)(?!\s*\w)"
+    rf"|{_FORMERLY}"
     r"|\b(?:original|earlier|old(?:er)?|previous|prior|former)\s+(?:version|release|design|plan|approach|name|value|setting"
     r"|decision|choice|address|job|way|rule|default|behaviou?r)s?\b",
     re.IGNORECASE,
     needs="used|previous|original|former|initial|historical|back|longer|more|first|past|superseded|replaced|before"
-    "|change|history|evol|switch|move|migrate|rename|earlier|old|prior",
+    "|change|history|evol|switch|move|migrate|rename|earlier|old|prior|frueher|damals|ursprue|vorher|zuvor|avant"
+    "|autrefois|ancienn|antes|antig|anterior|prima|precedenza|passato|inizial|vroeger|voorheen|oorspronkelijk"
+    "|poprzednio|dawniej|pierwotnie",
 )
 _NEWEST = lazy(
     r"(?<![\w:/.-])(?:latest|newest|currently|most\s+recent(?:ly)?|nowadays|up[\s-]to[\s-]date|(?:right|as\s+of)\s+now"

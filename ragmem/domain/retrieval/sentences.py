@@ -77,16 +77,17 @@ _FIELD = lazy(
 )
 """A line such as "**Project:** tideline", which says nothing of its own."""
 _HEADER = lazy(
-    r"\s*(?:(?:<pre>|```)\n)?"
+    r"\s*(?:# [^\n]*\n\s*)?(?:(?:<pre>|```)\n)?"
     r"(?:(?:[-*+][ \t]+)?[ ]{0,2}[*_]{0,2}[^\W\d_][\w #-]{0,40}:[*_]{0,2}(?:[ \t][^\n]*)?\n"
-    r"(?:[ \t]+\S[^\n]*\n)*){3,40}(?=[ \t]*\n|</pre>|```)"
+    r"(?:[ \t]+\S[^\n]*\n)*){2,40}(?=[ \t]*\n|</pre>|```)"
 )
 _TITLE = lazy(
-    r"^(?:[-*+][ \t]+)?[ ]{0,2}[*_]{0,2}(?:title|titel|titre|t\u00edtulo|titolo|feature name|start date):",
+    r"^(?:[-*+][ \t]+)?[ ]{0,2}[*_]{0,2}(?:title|titel|titre|t\u00edtulo|titolo|feature name|start date"
+    r"|from):",
     re.IGNORECASE | re.MULTILINE,
 )
 """The fields above a text, as above mail; what tells them from a text of its own, and stands above each
-answer: a title or a date of the document."""
+answer: a title, a sender or a date of the document."""
 _BARE_KEY = lazy(r"\W*\"([\w-]+)\":\s*(?:[\[{]|-?[\d.]+|true|false|null|\"\")?[\s,\]}]*")
 """A line of JSON that holds a number or opens a list, and tells nothing alone: `"end_line": 95,`."""
 _ONLY_DATE = lazy(r"\W*(?:[^\W\d][\w ]{0,24}:)?\W*\d{1,4}[-./]\d{1,2}[-./]\d{1,4}(?:[T ][\d:.Z+]+)?\W*")
@@ -284,7 +285,8 @@ def without_fields(text: str, sentences: Sequence[Sentence], question: str) -> l
 
     def is_asked(one: Sentence) -> bool:
         if one.start < body and not (asks_when or asks_who):
-            return text[one.start : one.end].partition(":")[0].strip("-*+_ ").lower() in low
+            name = text[one.start : one.end].partition(":")[0].strip("-*+_ ").lower()
+            return not is_stop_word(name) and name in low
         if field := _FIELD.fullmatch(text, one.start, one.end):
             name = (field[1] or field[2]).lower()
             return name in low or (asks_who and name.startswith(("author", "autor")))

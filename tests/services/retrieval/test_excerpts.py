@@ -221,6 +221,18 @@ def test_fields_with_a_title_above_a_text_answer_only_what_asks_for_them(best):
     assert "Status: Final" in best(text, "what status have the queue limits")
 
 
+@pytest.mark.parametrize("to", ["", "To: Tom <t@o.example>\n", "To: a@o.example\nCc: b@o.example\n"])
+def test_the_head_of_a_mail_answers_only_who_wrote_it(best, to):
+    mail = (
+        f"From: Vera Vale <v@vale.example>\n{to}Date: 2026-02-12T09:14:00Z\n\nDear Tom,\n\n"
+        "I stop the pilot in Oxford. Waste went up, and guests complain about the eggs.\n\nVera\n"
+    )
+    shown = best(mail, "why did vera stop the pilot")
+    assert "guests complain" in shown
+    assert "From:" not in shown
+    assert "From: Vera" in best(mail, "who is vera vale")
+
+
 def test_a_list_of_fields_above_a_text_and_targets_of_links_are_left_out(best):
     text = (
         "- Feature Name: `queue_limits`\n- Start Date: 2025-03-15\n"

@@ -40,6 +40,9 @@ WEAK = 0.15
 MOST = 12
 """Maximum sentences of an answer."""
 
+LONGEST_CAPTION = 300
+"""Characters of a caption that a row in words may begin with."""
+
 SHORTEST_ALIKE = 4
 """Minimum letters of a word that another one begins with."""
 
@@ -90,6 +93,7 @@ _TITLE = lazy(
 answer: a title, a sender or a date of the document."""
 _BARE_KEY = lazy(r"\W*\"([\w-]+)\":\s*(?:[\[{]|-?[\d.]+|true|false|null|\"\")?[\s,\]}]*")
 """A line of JSON that holds a number or opens a list, and tells nothing alone: `"end_line": 95,`."""
+_CELL_BORDER = lazy(r"(?<!\\)\|")
 _ONLY_DATE = lazy(r"\W*(?:[^\W\d][\w ]{0,24}:)?\W*\d{1,4}[-./]\d{1,2}[-./]\d{1,4}(?:[T ][\d:.Z+]+)?\W*")
 _ASKS_WHEN = r"\b(?:when|what (?:date|day|time)|wann|quand|cu\u00e1ndo)\b"
 _WHEN = lazy(_ASKS_WHEN, re.IGNORECASE, needs="when|what |wann|quand")
@@ -295,6 +299,32 @@ def without_fields(text: str, sentences: Sequence[Sentence], question: str) -> l
         return asks_when or not _ONLY_DATE.fullmatch(text, one.start, one.end)
 
     return [one for one in sentences if is_asked(one)]
+
+
+def without_repeated_tables(text: str, sentences: Sequence[Sentence]) -> list[Sentence]:
+    """Return the sentences without the rows of tables that a document repeats below in words.
+
+    The reader of documents writes each row again as `Header: value; Header: value.`, which is clear alone.
+    """
+    tables = {one.block.start: one.block for one in sentences if one.block.form is BlockType.TABLE}
+    repeated = {start for start, block in tables.items() if _is_repeated(text, block)}
+    return [one for one in sentences if one.block.start not in repeated]
+
+
+def _is_repeated(text: str, table: Block) -> bool:
+    rows = [text[slice(*row)].strip() for row in lines(text, table.start, table.end)]
+    if len(rows) <= 2 or rows[1].strip("|-: \t"):
+        return False
+    names, values = (
+        [cell.strip().replace("\\|", "|") for cell in _CELL_BORDER.split(row.strip("|"))]
+        for row in (rows[0], rows[2])
+    )
+    words = [
+        f"{name}: {value}" if name else value for name, value in zip(names, values, strict=False) if value
+    ]
+    last = f"{'; '.join(words).rstrip('.')}."
+    # A line below may begin with the caption.
+    return last in text[table.end : table.end + len(last) + LONGEST_CAPTION].lstrip().partition("\n")[0]
 
 
 def rank_sentences(

@@ -5,7 +5,14 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 from ragmem.domain.model import Match, Memory
-from ragmem.domain.retrieval.sentences import Sentence, Span, rank_sentences, sentences_of, without_fields
+from ragmem.domain.retrieval.sentences import (
+    Sentence,
+    Span,
+    rank_sentences,
+    sentences_of,
+    without_fields,
+    without_repeated_tables,
+)
 from ragmem.domain.secrets.redaction import Redactor, Secret, cover
 from ragmem.domain.sessions.transcript import ANSWER_LABEL, QUESTION_LABEL, RESULT_HEADING
 from ragmem.domain.text.excerpts import visible
@@ -168,6 +175,7 @@ def _answer(text: str, question: str, matched: Sequence[Span]) -> list[Sentence]
         one for span in read for one in sentences_of(text, *span) if text[one.start : one.end] != ANSWER_LABEL
     ]
 
+    sentences = without_repeated_tables(text, sentences)
     sentences = without_fields(text, sentences, question) or sentences
 
     def weigh(one: Sentence) -> float:

@@ -10,6 +10,7 @@ from ragmem.config.settings import ChunkingSettings
 from ragmem.domain.model import Chunk, Draft, Match
 from ragmem.domain.secrets.redaction import DEFAULT, Redactor
 from ragmem.mcp.dispatch import call
+from ragmem.readers.documents.tables import write_table
 from ragmem.services.context.context import context
 from ragmem.services.ingestion.classify import classify_draft
 from ragmem.services.ingestion.index import index, record_of
@@ -289,6 +290,15 @@ def test_a_sentence_beyond_the_budget_is_cut_around_the_words_of_the_question(be
 
 def test_without_a_word_of_the_question_the_matching_chunk_is_told_from_its_beginning(best):
     assert best("# Kiln\n\nThe kiln burns gas.", "zzz qqq") == "The kiln burns gas."
+
+
+def test_a_table_that_a_document_repeats_row_by_row_is_shown_in_words(best):
+    rows = [["Item", "Price", "Note"], ["towel", "0.38", ""], ["duvet", "1.24", "a|b."]]
+    shown = best(write_table(rows), "what is the price of a towel", most=60)
+    assert shown == "Item: towel; Price: 0.38."
+    assert "|" not in best(write_table(rows[:1] + rows[2:]), "price of a duvet").replace("a|b", "")
+    markdown = write_table(rows).partition("\n\n")[0]
+    assert "| towel | 0.38 |" in best(markdown, "what is the price of a towel")
 
 
 def test_the_heading_of_a_section_tells_what_its_sentences_are_about(best):

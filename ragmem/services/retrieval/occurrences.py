@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from datetime import datetime, time, timedelta
+from datetime import MAXYEAR, datetime, time, timedelta
 from enum import StrEnum
 
 from ragmem.domain.model import Memory
@@ -42,8 +42,12 @@ LONGEST = 240
 NEIGHBOURS = 8
 """Memories that are listed after or before an event."""
 
+DAY = timedelta(days=1)
 SHORTEST = timedelta(microseconds=1)
 """The length of a moment."""
+
+AHEAD = timedelta(days=60)
+"""How far ahead of its text a day without a year may be: minutes of January name one of February."""
 
 SHORTEST_ALIKE = 4
 """Minimum letters of a word that another one begins with."""
@@ -190,7 +194,7 @@ def _times(
     if written.time() == time():
         # A day without a time of day: all of it has begun.
         written += timedelta(hours=23, minutes=59)
-    spans = find_dates(said, now=written).spans
+    spans = _nearest_days(said, written)
     for start, end in spans:
         if start is not None and end is not None and end - start <= MAX_SELECTIVE:
             yield start, end, DatedBy.SENTENCE
@@ -201,6 +205,27 @@ def _times(
         yield start, max(end, start + SHORTEST), DatedBy.HEADING
     elif not spans:
         yield moment, moment + SHORTEST, DatedBy.MEMORY
+
+
+def _nearest_days(said: str, written: datetime) -> Sequence[Span]:
+    """Return the spans that a sentence names; a day without a year may be one of the next weeks."""
+    spans = find_dates(said, now=written).spans
+    if not spans or written.year == MAXYEAR:
+        return spans
+    ahead = find_dates(said, now=written + AHEAD).spans
+    if len(ahead) != len(spans):
+        return spans
+    return [
+        later if _is_a_year_later(later, span) else span for span, later in zip(spans, ahead, strict=True)
+    ]
+
+
+def _is_a_year_later(later: Span, span: Span) -> bool:
+    """Return whether two spans are the same day of two years."""
+    (start, end), (next_start, _) = span, later
+    if start is None or end is None or next_start is None:
+        return False
+    return end - start <= DAY and timedelta(days=365) <= next_start - start <= timedelta(days=366)
 
 
 def _shown(memory: Memory, one: Sentence, redactor: Redactor) -> str:

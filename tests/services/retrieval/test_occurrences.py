@@ -65,6 +65,24 @@ def test_a_date_of_the_memory_is_told_as_such(told):
     assert "by the date of the memory" in found.line
 
 
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [
+        ("The inspection of the chimney is on 3 February.", "2026-02-03"),
+        ("Die Prüfung (inspection) des chimney ist am 9. März.", "2026-03-09"),
+        ("The inspection of the chimney was on 20 December.", "2025-12-20"),
+        ("The inspection of the chimney was on 4 August.", "2025-08-04"),
+        ("The inspection of the chimney was on 3 February 2025.", "2025-02-03"),
+        ("Last week was the inspection of the chimney.", "2026-01-05"),
+    ],
+)
+def test_a_day_without_a_year_may_be_one_of_the_next_weeks(memory, text, day):
+    written = datetime(2026, 1, 14, tzinfo=UTC)
+    memory.ingest([Draft("notes", "minutes", text, title="Minutes", event_time=written)])
+    found = memory.retrieval.answer_by_timeline(Question("when is the chimney inspection"), now=NOW)
+    assert [f"{one.start:%Y-%m-%d}" for one in found.occurrences] == [day]
+
+
 def test_of_two_events_the_earlier_date_comes_first(told):
     found = told("which came first, the kiln burst or the oven built?")
     assert found.line == '"oven built" is first dated 2024-02-03, "kiln burst" 2025-03-02:'

@@ -61,6 +61,9 @@ FAR_REACHING = lazy(r"<private|-----BEGIN", re.IGNORECASE)
 _DONE = lazy(r"- (?:Looked at|Searched for|Handed on|Changed|Wrote|Ran|Tested with|Plan:) ")
 """The beginning of a line of actions, as `domain.sessions.phases` writes it."""
 
+_SENDER = lazy(r'\s*(?:# [^\n]*\n\s*)?From:[ \t]*(?=[^\n]*@)"?([^"<\n]{1,80})')
+"""The name in the first line of a mail, which may follow its subject."""
+
 _WORD = lazy(r"\w+")
 _AROUND_WORDS = lazy(r"^[ \t]*[->*+]+[ \t]|(?<=\])\([^()\s]{1,500}\)|[\[\]*_\s]")
 """White space and marks of quotes, items and emphasis, and the targets of links."""
@@ -145,7 +148,7 @@ def excerpt(match: Match, question: str, *, most: int = FIRST, redactor: Redacto
     # A template may have nothing but headings.
     chosen = _choose(text, _answer(text, question, matched), most, section) or {matched[0]: (most, "")}
     secrets = find_secrets_near(match.memory, [*chosen, (match.chunk.start, match.chunk.end)], redactor)
-    shown, last, above = "", -1, ""
+    shown, last, above = "", -1, None
     for (start, end), (room, headings) in sorted(chosen.items()):
         said = cover(text, secrets, start, end)
         if not _is_in_fence(text, start):
@@ -197,15 +200,19 @@ def _answer(text: str, question: str, matched: Sequence[Span]) -> list[Sentence]
 def _sections_of(memory: Memory, redactor: Redactor) -> Callable[[str], str]:
     """Return a function from the headings above a sentence to the one that an excerpt shows.
 
-    It shows none that is the title, and none of an exchange, whose headings are those of its frame.
+    It shows none that is the title, and none of an exchange, whose headings are those of its frame. Above the
+    text of a mail it is the name of the sender, who is "I".
     """
     text, title = memory.indexed_text, memory.title.casefold()
     is_clean = redactor.is_clean(text, memory.clean_hash)
+    found = _SENDER.match(text)
+    sender = found[1].strip() if found else ""
 
     def section(headings: str) -> str:
         name = visible(headings.rpartition(" > ")[2])
-        is_title = name.casefold() in title or text.lstrip().startswith(f"# {name}\n")
-        if is_title or len(name) > LONGEST_HEADING:
+        if name.casefold() in title or text.lstrip().startswith(f"# {name}\n"):
+            name = sender
+        if len(name) > LONGEST_HEADING:
             return ""
         return name if is_clean else redactor.redact(name)[0]
 

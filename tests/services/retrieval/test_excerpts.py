@@ -229,6 +229,7 @@ def test_the_head_of_a_mail_answers_only_who_wrote_it(best, to):
         "I stop the pilot in Oxford. Waste went up, and guests complain about the eggs.\n\nVera\n"
     )
     shown = best(mail, "why did vera stop the pilot")
+    assert shown.startswith("Vera Vale: Dear Tom, I stop the pilot")
     assert "guests complain" in shown
     assert "From:" not in shown
     assert "From: Vera" in best(mail, "who is vera vale")

@@ -56,6 +56,9 @@ _OWN_TITLES = ("title", "name")
 _NAMELESS = frozenset({"excalidraw data", "text elements"})
 """Headings that Excalidraw writes into each drawing."""
 
+_PLACEHOLDERS = re.compile(r"(?>\{\{[^{}]*\}\}|<%[^%]*%>|\W)+")
+"""What a template has in place of a title: `{{title}}` of Obsidian, `<% tp.file.title %>` of Templater."""
+
 _NAMED_BY_FOLDER = frozenset({"skill", "prd", "claude", "agents", "gemini", "readme", "index", "memory"})
 
 
@@ -149,7 +152,7 @@ def first_heading(body: str, path: Path) -> str:
     such a file.
     """
     level, heading = next(found := _headings(body, path.suffix.lower()), (0, ""))
-    if heading.lower() == path.name.lower() or heading.lower() in _NAMELESS:
+    if heading.lower() in {path.name.lower(), *_NAMELESS} or _PLACEHOLDERS.fullmatch(heading):
         return ""
     has_words, has_day = _WORD.search(path.stem), DAY.search(path.stem)
     is_section = (level > 1 or (has_day and not has_words)) and any(

@@ -1,4 +1,4 @@
-"""`ragmem pin`: protect a memory from expiry and merging."""
+"""`ragmem pin`: protect a memory from expiry and folding."""
 
 from typing import Annotated
 

@@ -207,7 +207,7 @@ def test_the_command_line_says_it_once_and_fails(inside, notes, tmp_path):
     run = inside("seed", "--sources", str(sources), **FAKE_DOWN)
     assert run.returncode == 3
     assert run.stderr.count("is down") == 1
-    assert "only in full text so far" in run.stderr
+    assert "only in full text until the next seed" in run.stderr
     asked = inside("query", "--all", "stale lock restart", **FAKE_DOWN)
     assert asked.returncode == 0
     assert asked.stderr.count("is down") == 1

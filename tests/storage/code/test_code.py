@@ -207,7 +207,7 @@ def test_a_run_that_ends_in_the_middle_leaves_whole_files_and_says_so(catalog, m
     [
         ("UPDATE code_symbols SET root = 7", "symbols of code belong to no file"),
         ("UPDATE code_edges SET root = 7", "edges of code belong to no file"),
-        ("UPDATE code_edges SET source = 'x'", "edges of code begin at no symbol"),
+        ("UPDATE code_edges SET source = 'x'", "edges of code start at a symbol that their file lacks"),
     ],
 )
 def test_rows_that_do_not_belong_together_are_told(catalog, code, sql, told):

@@ -434,7 +434,7 @@ _ragmem_argument() {
         "completions install:0") action='_ragmem_words bash zsh fish' ;;
         "check:0") action=_ragmem_files ;;
         "ingest:"*) action=_ragmem_files ;;
-        "record:0") action='_ragmem_words session_insight codebase_discovery pattern gotcha task_outcome root_cause user_correction knowledge episode' ;;
+        "record:0") action='_ragmem_words session_insight codebase_discovery pattern gotcha task_outcome root_cause user_correction knowledge episode decision' ;;
         "import:0") action=_ragmem_files ;;
         "share:0") _ragmem_words status push fetch withdraw mute unmute conflicts review ;;
         "share push:"*) action='_ragmem_hinted memory' ;;

@@ -209,7 +209,7 @@ complete -c ragmem -n '__ragmem_at record' -l dry-run -d 'Show what would be don
 complete -c ragmem -n '__ragmem_at record' -l json -d 'Print one JSON document.'
 complete -c ragmem -n '__ragmem_at record' -s q -l quiet -d 'Print only errors to standard error.'
 complete -c ragmem -n '__ragmem_at record' -s h -l help -d 'Show the help and exit.'
-complete -c ragmem -n '__ragmem_argument 0 \'-f --field -t --tag -p --project --spec --at\' record' -a 'session_insight codebase_discovery pattern gotcha task_outcome root_cause user_correction knowledge episode'
+complete -c ragmem -n '__ragmem_argument 0 \'-f --field -t --tag -p --project --spec --at\' record' -a 'session_insight codebase_discovery pattern gotcha task_outcome root_cause user_correction knowledge episode decision'
 complete -c ragmem -n '__ragmem_at import' -l from -x -a 'claude-mem mem0 basic-memory mcp-memory-service mempalace chatgpt claude-ai cursor opencode' -d 'The tool that wrote it; detected by default if that is certain.'
 complete -c ragmem -n '__ragmem_at import' -l keep -x -a 'newer existing incoming' -d 'Which version of a memory to keep if both differ.'
 complete -c ragmem -n '__ragmem_at import' -l dry-run -d 'Show what would be done; change nothing.'

@@ -1,8 +1,8 @@
 """`ragmem record`: store what a session learnt as a typed record."""
 
 import json
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -16,8 +16,23 @@ if TYPE_CHECKING:
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 
+Type = Literal[
+    "session_insight",
+    "codebase_discovery",
+    "pattern",
+    "gotcha",
+    "task_outcome",
+    "root_cause",
+    "user_correction",
+    "knowledge",
+    "episode",
+    "decision",
+]
+"""A record's type, or what most people type for an episode whose event is a decision."""
+
 EPILOG = """\b
 Examples:
+  ragmem record decision "Tides are stored in UTC, because the feed is in UTC"
   ragmem record gotcha "Tide tables ignore summer time" --field solution="convert to UTC at once"
   ragmem record task_outcome "Cache the tides" --field success=yes --field metadata.hours=3
   echo '{"summary": "Cached the tides", "what_failed": ["lru_cache"]}' | ragmem record session_insight -
@@ -32,7 +47,11 @@ Exit codes:
 @app.command(epilog=EPILOG)
 def record(
     type_: Annotated[
-        RecordType, typer.Argument(metavar="TYPE", help=f"The type of the record: {', '.join(RecordType)}.")
+        Type,
+        typer.Argument(
+            metavar="TYPE",
+            help=f"The type of the record: {', '.join(RecordType)}, or decision for an episode that is one.",
+        ),
     ],
     text: Annotated[
         str,
@@ -70,15 +89,18 @@ def record(
 
     if text == "-" and field:
         raise UsageError("- and --field are mutually exclusive", hint="put the field in the JSON document")
+    kind, known = RecordType("episode" if type_ == "decision" else type_), dict[str, str]()
+    if type_ == "decision":
+        known["event_type"] = type_
     moment = now()
     wish = DraftOptions(
         tags=tuple(tag or ()), project=project, spec=spec, at=parse_moment(at, now=moment) if at else None
     )
     with open_memory(quiet=quiet) as memory:
         records = (
-            _read(type_, memory.settings.seed.max_file_bytes)
+            _read(kind, known, memory.settings.seed.max_file_bytes)
             if text == "-"
-            else [_parse_record(type_, text, field or ())]
+            else [_parse_record(kind, known, text, field or ())]
         )
         store = memory.records.store
         stored = (store.preview if dry_run else store.add)(records, wish, now=moment)
@@ -100,12 +122,14 @@ def record(
     return EXIT_OK
 
 
-def _parse_record(kind: RecordType, text: str, options: Sequence[str]) -> "TypedRecord":
-    """Return the record of a text and NAME=VALUE options; raises UsageError."""
+def _parse_record(
+    kind: RecordType, known: Mapping[str, str], text: str, options: Sequence[str]
+) -> "TypedRecord":
+    """Return the record of known fields, a text and NAME=VALUE options; raises UsageError."""
     from ragmem.domain.records.records import record as checked
 
     shape = RECORD_SCHEMAS[kind]
-    given = [(shape.main, text)] if text else []
+    given = [*known.items(), *([(shape.main, text)] if text else [])]
     for option in options:
         name, divided, value = option.partition("=")
         if not divided:
@@ -134,8 +158,8 @@ def _parse_record(kind: RecordType, text: str, options: Sequence[str]) -> "Typed
     return checked(kind, fields)
 
 
-def _read(kind: RecordType, limit: int) -> "list[TypedRecord]":
-    """Return the records of standard input: a JSON object of fields, or a list of them."""
+def _read(kind: RecordType, known: Mapping[str, str], limit: int) -> "list[TypedRecord]":
+    """Return the records of standard input: a JSON object of further fields, or a list of them."""
     from ragmem.domain.records.records import record as checked
 
     raw = standard_input(limit)
@@ -160,7 +184,7 @@ def _read(kind: RecordType, limit: int) -> "list[TypedRecord]":
             "standard input is not a JSON object of fields",
             hint='write {"FIELD": "VALUE", ...}, or a list of such',
         )
-    return [checked(kind, item) for item in items]
+    return [checked(kind, {**item, **known}) for item in items]
 
 
 def _uncapitalize(text: str) -> str:

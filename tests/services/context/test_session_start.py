@@ -199,6 +199,16 @@ def test_what_is_merely_classified_is_no_rule_and_what_people_confirmed_is(memor
     assert "feeds/wind.py" in block.context.text
 
 
+@pytest.mark.parametrize("more", ["", ", and the crane of the north quay reads the plan of the south quay"])
+def test_a_record_whose_title_is_its_text_is_told_once(memory, more):
+    said = f"The crane reads its limit from the berth plan, since two berths differ{more}."
+    decided = memory.records.add_episode("decision", said, project=PROJECT)
+    memory.lifecycle.pin(decided)
+    [line] = lines(started(memory))
+    assert line.endswith(f" {said}")
+    assert line.count("The crane reads") == 1
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [

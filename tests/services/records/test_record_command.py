@@ -1,9 +1,11 @@
 """`ragmem record`, `ragmem inspect records` and `ragmem query --type`: what is given is what is stored."""
 
 import json
+from typing import get_args
 
 import pytest
 
+from ragmem.cli.record import Type
 from ragmem.domain.records.record_types import RECORD_SCHEMAS, RecordType
 
 DOCUMENTS = {
@@ -56,6 +58,21 @@ def test_options_and_a_document_make_the_same_record(kind, ragmem):
     [shown] = json.loads(ragmem("inspect", "records", "--type", kind, "--json").stdout)["records"]
     assert (shown["type"], shown["fields"]) == (kind, fields)
     assert ragmem("inspect", "memory", by_options.stdout.strip()).returncode == 0
+
+
+def test_a_decision_is_an_episode(ragmem):
+    said = "The crane reads its limit from the berth plan, since two berths differ."
+    by_option = ragmem("record", "decision", said, "--project", "user")
+    by_document = ragmem("record", "decision", "-", "--project", "user", stdin=json.dumps({"title": said}))
+    whole = ragmem("record", "episode", said, "--field", "event_type=decision", "--project", "user")
+    assert by_option.stdout == by_document.stdout == whole.stdout
+    [shown] = json.loads(ragmem("inspect", "records", "--json").stdout)["records"]
+    assert (shown["type"], shown["protected"]) == ("episode", True)
+    assert shown["fields"] == {"title": said, "event_type": "decision"}
+
+
+def test_the_types_are_those_of_records_and_decision():
+    assert get_args(Type) == (*RecordType, "decision")
 
 
 def test_several_records_come_in_one_document(ragmem):

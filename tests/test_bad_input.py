@@ -431,7 +431,7 @@ CASES = (
         "record trap x",
         2,
         "invalid value for 'TYPE': 'trap' is not one of 'session_insight', 'codebase_discovery', 'pattern',"
-        " 'gotcha', 'task_outcome', 'root_cause', 'user_correction', 'knowledge', 'episode'",
+        " 'gotcha', 'task_outcome', 'root_cause', 'user_correction', 'knowledge', 'episode', 'decision'",
     ),
     Case(
         "knowledge of no category",

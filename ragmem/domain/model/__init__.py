@@ -316,6 +316,14 @@ def memory_id(source: str, scope: Scope, uri: str) -> str:
     return digest("memory", source, scope.project, scope.spec, uri)
 
 
+def possible_files(uri: str) -> tuple[str, str]:
+    """Return what the path of a memory's file may be: its URI, and this without the locator of a part.
+
+    A path may contain a "#"; a locator never does.
+    """
+    return uri, uri.rpartition("#")[0]
+
+
 def content_hash(text: str) -> str:
     """Return the hash of a text with white space normalised; equal hashes are exact duplicates."""
     return digest("content", " ".join(text.split()))

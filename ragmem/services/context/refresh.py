@@ -11,7 +11,7 @@ from ragmem.domain.classification.one_line import line_of
 from ragmem.domain.classification.protection import is_decision, protection_reasons
 from ragmem.domain.classification.substance import evidence_types
 from ragmem.domain.lifecycle.changes import changes
-from ragmem.domain.model import EPISODES, USER, Category, Kind, Memory
+from ragmem.domain.model import EPISODES, USER, Category, Kind, Memory, possible_files
 from ragmem.domain.model.decay import age_days
 from ragmem.domain.model.lifecycle import Entry, EntryType, LifecyclePolicy, LifecycleState, explicit_type
 from ragmem.domain.records.records import RECORDS
@@ -191,9 +191,7 @@ def _belongs(entry: Entry, project: str) -> bool:
 
 def _is_read_from(entry: Entry, paths: Collection[str]) -> bool:
     """Return whether a memory was read from one of these files, or a part of one."""
-    uri = entry.memory.uri
-    # A path may contain a "#"; the locator of a part never does.
-    return uri in paths or uri.rpartition("#")[0] in paths
+    return any(path in paths for path in possible_files(entry.memory.uri))
 
 
 def _rank(entry: Entry, connections: int, newest: datetime) -> float:

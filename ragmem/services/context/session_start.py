@@ -317,8 +317,10 @@ def _line(memory: Memory, redactor: Redactor) -> str:
         return line
     if is_short:
         said = " ".join(plain(memory.text[start:end], redactor=redactor) for start, end in parts)
+        if not said:
+            return text
         title = plain(memory.title, redactor=redactor)
-        return said if said.startswith(title.rstrip("\u2026")) else f"{title}: {said}" if said else text
+        return said if said.startswith(title.rstrip("\u2026")) else f"{title}: {said}"
     return "" if memory.source not in EPISODES else plain(headline(memory.text, parts), redactor=redactor)
 
 

@@ -8,12 +8,12 @@ again.
 import queue
 import threading
 from collections import Counter
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import chain
-from typing import Any
+from typing import Any, Protocol
 
 from ragmem.config.settings import Settings
 from ragmem.domain.entities.extraction_answer import Answer, no_answer, read_answer
@@ -272,7 +272,16 @@ class _ExtractionBatch:
                 del self._answered[memory_id]
 
 
-def _ask_all(ports: ExtractionPorts, model: LanguageModel, key: str, report: ExtractionReport) -> None:
+class PassReport(Protocol):
+    """What a pass over texts counts: those read before, those that wait, and why it ended early."""
+
+    known: int
+    waiting: int
+    note: str
+
+
+def unread_texts(ports: ExtractionPorts, key: str, report: PassReport, *, stage: str) -> Iterator[Texts]:
+    """Yield the texts that a model has not seen, some at a time, until none is left or there is a note."""
     extractions = ports.catalog.extractions
     fingerprint = extractions.fingerprint(key)
     if extractions.is_finished(fingerprint):
@@ -281,15 +290,20 @@ def _ask_all(ports: ExtractionPorts, model: LanguageModel, key: str, report: Ext
     texts = find_texts(ports.catalog, key, most=TEXTS_AT_ONCE)
     report.known, report.waiting = texts.known, texts.waiting
     if texts.chunks:
-        ports.progress.begin("ask", texts.waiting)
+        ports.progress.begin(stage, texts.waiting)
     while texts.chunks and not report.note:
-        _ExtractionBatch(ports, model, key, texts, report).run()
+        yield texts
         texts = find_texts(ports.catalog, key, most=TEXTS_AT_ONCE)
+    if not texts.waiting:
+        extractions.finish(fingerprint)
+
+
+def _ask_all(ports: ExtractionPorts, model: LanguageModel, key: str, report: ExtractionReport) -> None:
+    for texts in unread_texts(ports, key, report, stage="ask"):
+        _ExtractionBatch(ports, model, key, texts, report).run()
     if report.asked:
         detail = {"asked": report.asked, "invalid": report.invalid}
         ports.catalog.log.write("extract", detail, now=ports.now())
-    if not texts.waiting:
-        extractions.finish(fingerprint)
 
 
 @dataclass(frozen=True, slots=True)

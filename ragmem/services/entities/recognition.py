@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from ragmem.domain.entities.recognized_names import LABELS, read_spans, recognition_key
 from ragmem.errors import BackendError
 from ragmem.ports import EntityRecognizer, HasEntityRecognizer
-from ragmem.services.entities.extraction import TEXTS_AT_ONCE, ExtractionPorts, choose_extractor
+from ragmem.services.entities.extraction import ExtractionPorts, choose_extractor, unread_texts
 from ragmem.services.entities.extraction_texts import Texts, find_newly_indexed, find_texts
 from ragmem.services.ingestion.index import index_by_id
 from ragmem.storage.sql.batches import batches
@@ -58,28 +58,11 @@ def recognize_entities(ports: ExtractionPorts, *, dry_run: bool = False) -> Reco
             return report
         if choice.ner != key:
             choose_extractor(ports, replace(choice, ner=key))
-        _read_all(ports, recognizer, key, report)
+        for texts in unread_texts(ports, key, report, stage="read"):
+            _read(ports, recognizer, key, texts, report)
     except BackendError as error:
         report.note = error.full_message
     return report
-
-
-def _read_all(
-    ports: ExtractionPorts, recognizer: EntityRecognizer, key: str, report: RecognitionReport
-) -> None:
-    extractions = ports.catalog.extractions
-    fingerprint = extractions.fingerprint(key)
-    if extractions.is_finished(fingerprint):
-        report.known = len(extractions.answered_texts(key))
-        return
-    texts = find_texts(ports.catalog, key, most=TEXTS_AT_ONCE)
-    report.known, report.waiting = texts.known, texts.waiting
-    if texts.chunks:
-        ports.progress.begin("read", texts.waiting)
-    while texts.chunks:
-        _read(ports, recognizer, key, texts, report)
-        texts = find_texts(ports.catalog, key, most=TEXTS_AT_ONCE)
-    extractions.finish(fingerprint)
 
 
 def _read(

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 
-from ragmem.domain.model import digest
+from ragmem.domain.model import digest, possible_files
 from ragmem.ports import Store
 from ragmem.services.ingestion.index import forget
 from ragmem.storage.home.catalog import Catalog
@@ -44,10 +44,10 @@ def archive_memories(
         # A file that comes back must be read again; a duplicate's file stays known, or it would be stored.
         catalog.files.forget(
             {
-                (one.memory.source, place)
+                (one.memory.source, path)
                 for one in gone
                 if one.rule == MISSING
-                for place in (one.memory.uri, one.memory.uri.rpartition("#")[0])
+                for path in possible_files(one.memory.uri)
             }
         )
         counts = Counter(f"{action}/{one.rule}" for one in gone)

@@ -6,7 +6,7 @@ from datetime import datetime
 from pathlib import PurePath
 
 from ragmem.config.settings import Settings
-from ragmem.domain.model import Draft, digest
+from ragmem.domain.model import Draft, digest, possible_files
 from ragmem.domain.model.document_place import FILE, LOCATOR, is_of_document
 from ragmem.ports import Store
 from ragmem.readers.documents.ocr import engine_name, unread_pictures
@@ -109,7 +109,7 @@ def missing_parts(
         return gone
     found: dict[str, list[tuple[str, str]]] = {}
     for identifier, source, uri in catalog.overview.places(sources=sorted({key[0] for key in held})):
-        for key in ((source, uri), (source, uri.rpartition("#")[0])):
+        for key in ((source, path) for path in possible_files(uri)):
             if key in held and uri not in held[key]:
                 found.setdefault(identifier, []).append(key)
     # A file may be called "a.pdf#b.docx", so only the memory itself knows where its file's name ends.

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from ragmem.config.settings import Settings
 from ragmem.domain.lifecycle.folds import FEWEST_WORDS
-from ragmem.domain.model import EPISODES, SHARED, UNASSIGNED, Memory, State
+from ragmem.domain.model import EPISODES, SHARED, UNASSIGNED, Memory, State, possible_files
 from ragmem.domain.model.document_place import is_of_document
 from ragmem.domain.model.lifecycle import Decision, LifecyclePolicy, LifecycleState
 from ragmem.ports import Store
@@ -139,7 +139,7 @@ def find_superfluous(
 
 
 def _places(memory: Memory) -> list[tuple[str, str]]:
-    return [(memory.source, place) for place in (memory.uri, memory.uri.rpartition("#")[0])]
+    return [(memory.source, path) for path in possible_files(memory.uri)]
 
 
 def _missing(identifier: str, *, is_kept: bool) -> Decision:

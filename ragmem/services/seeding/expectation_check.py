@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from ragmem.config.expectations import Count, Expectations, QuestionExpectation
-from ragmem.domain.model import Match, Tier
+from ragmem.domain.model import Match, Tier, possible_files
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.services.retrieval.question import Answer
 from ragmem.services.seeding.report import SeedReport, Tally
@@ -166,10 +166,8 @@ def _check_question(
 def _ranks(asked: QuestionExpectation, matches: Sequence[Match], *, home: str) -> Iterator[int]:
     pattern = _pattern(asked.path, home=home) if asked.path else None
     for rank, match in enumerate(matches, start=1):
-        # A path may contain a "#"; the name of a part of a file never does.
-        places = {match.memory.uri, match.memory.uri.rpartition("#")[0]}
         if asked.source in {"", match.memory.source} and (
-            pattern is None or any(map(pattern.fullmatch, places))
+            pattern is None or any(map(pattern.fullmatch, possible_files(match.memory.uri)))
         ):
             yield rank
 

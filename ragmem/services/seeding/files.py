@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ragmem import __version__
 from ragmem.config.settings import Settings, SourceSpec
-from ragmem.domain.model import Memory, digest
+from ragmem.domain.model import Memory, digest, possible_files
 from ragmem.readers.discover import Discovery
 from ragmem.readers.read_result import ReadResult
 from ragmem.services.ingestion.classify import rules_version
@@ -54,10 +54,7 @@ class SeenFiles:
         self._anew = anew
         self._seen = {} if anew else catalog.files.seen_files(spec.name)
         self._orphaned = {
-            place
-            for one in orphans
-            if one.source == spec.name
-            for place in (one.uri, one.uri.rpartition("#")[0])
+            path for one in orphans if one.source == spec.name for path in possible_files(one.uri)
         }
 
     def is_unchanged(self, path: Path, size: int, modified_ns: int) -> bool:
@@ -123,7 +120,7 @@ class SeenFiles:
         if not dry_run:
             self._catalog.files.mark_gone(self._source, sorted(gone))
         places = self._catalog.overview.places(sources=[self._source])
-        return sum(not gone.isdisjoint((uri, uri.rpartition("#")[0])) for _, _, uri in places)
+        return sum(not gone.isdisjoint(possible_files(uri)) for _, _, uri in places)
 
 
 def _rules_of(spec: SourceSpec, settings: Settings, named: str) -> str:

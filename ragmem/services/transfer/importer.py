@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Literal
 
 from ragmem.config.settings import ChunkingSettings
-from ragmem.domain.model import Chunk, Memory, State
+from ragmem.domain.model import Chunk, Memory, State, possible_files
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.errors import BackendError
 from ragmem.ports import Store
@@ -248,9 +248,7 @@ class _Writer:
             else:
                 done.kept += 1
                 self._kept_ids.add(memory.id)
-                self._stale_files |= {
-                    (memory.source, place) for place in (memory.uri, memory.uri.rpartition("#")[0])
-                }
+                self._stale_files |= {(memory.source, path) for path in possible_files(memory.uri)}
         return chosen
 
     def _forgotten(self, memories: list[Memory]) -> set[str]:

@@ -120,20 +120,30 @@ def is_running(data: str) -> bool:
 def is_private(folder: str) -> bool:
     """Return whether a folder exists and belongs to this user alone."""
     try:
-        status = os.lstat(folder)
+        return _is_own(os.lstat(folder))
     except OSError:
         return False
+
+
+def make_private(folder: str) -> None:
+    """Make a folder that only this user may use; raises OSError if others may use an existing one."""
+    while True:
+        try:
+            os.mkdir(folder, 0o700)
+        except FileExistsError:
+            try:
+                status = os.lstat(folder)
+            except FileNotFoundError:
+                # A process that ends has just removed it.
+                continue
+            if not _is_own(status):
+                raise PermissionError(f'"{folder}" may be used by others') from None
+        return
+
+
+def _is_own(status: os.stat_result) -> bool:
     return (
         stat.S_ISDIR(status.st_mode)
         and status.st_uid == os.geteuid()
         and not stat.S_IMODE(status.st_mode) & 0o077
     )
-
-
-def make_private(folder: str) -> None:
-    """Make a folder that only this user may use; raises OSError if others may use an existing one."""
-    try:
-        os.mkdir(folder, 0o700)
-    except FileExistsError:
-        if not is_private(folder):
-            raise PermissionError(f'"{folder}" may be used by others') from None

@@ -7,9 +7,9 @@ A bare name counts only if it is marked as code (`run`, run(), plan.run) or if n
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 
 from ragmem.domain.text.known_names import KNOWN_NAMES
+from ragmem.heap import word_cache
 
 MAX_LINE = 10_000
 """Maximum characters of a line; a longer one is data."""
@@ -105,7 +105,7 @@ def line_mentions(line: str, number: int) -> Iterator[Mention]:
             yield Mention(name, number, is_word=True)
 
 
-@lru_cache(maxsize=8192)
+@word_cache(8192)
 def is_distinctive(name: str) -> bool:
     """Return whether the form of a name shows that it is code: `parse_config`, `parseConfig`, `HTTPServer`.
 

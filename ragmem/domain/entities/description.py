@@ -1,8 +1,8 @@
 """Describe an entity by a few sentences of its texts, the newest and most specific."""
 
 from collections.abc import Iterable
-from functools import lru_cache
 
+from ragmem.heap import word_cache
 from ragmem.patterns import lazy
 
 MAX_SENTENCES = 7
@@ -53,12 +53,12 @@ def _are_alike(one: frozenset[str], other: frozenset[str]) -> bool:
     return len(one & other) >= ALIKE * len(one | other)
 
 
-@lru_cache(maxsize=4096)
+@word_cache(4096)
 def _words(sentence: str) -> frozenset[str]:
     return frozenset(_WORD.findall(sentence.casefold()))
 
 
-@lru_cache(maxsize=4096)
+@word_cache(4096)
 def _names(sentence: str) -> int:
     """Return the number of different names that a sentence seems to have."""
     return len({found.strip("`").casefold() for found in _NAME.findall(sentence)})

@@ -1,9 +1,10 @@
 """Distinguish ordinary words of a language from words that must be names."""
 
 from collections.abc import Set as AbstractSet
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
 
+from ragmem.heap import word_cache
 from ragmem.patterns import lazy
 
 VOCABULARY = Path(__file__).parents[2] / "backends/minilm/vocab.txt"
@@ -51,7 +52,7 @@ def _words() -> frozenset[str]:
     return _TECHNICAL.union(line for line in lines if len(line) >= MIN_PART and line.isalpha())
 
 
-@lru_cache(maxsize=32768)
+@word_cache(32768)
 def is_ordinary(word: str) -> bool:
     """Return whether a lower-case word is of English, or derived from or composed of such words."""
     words = _words()

@@ -7,11 +7,11 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
 
 from ragmem.domain.model import Entity, Extraction, Relation
 from ragmem.domain.text.known_names import AMBIGUOUS_NAMES, COMMON_WORDS, KNOWN_NAMES
 from ragmem.frozen import dataclass
+from ragmem.heap import word_cache
 from ragmem.patterns import lazy
 
 MAX_PATHS = 100
@@ -95,7 +95,7 @@ def canonical_form(name: str, types: Iterable[str]) -> str:
     return _plain_form(name, strong[0] if strong else WEAK)
 
 
-@lru_cache(maxsize=8192)
+@word_cache(8192)
 def _plain_form(name: str, kind: str) -> str:
     family = _FAMILIES.get(kind)
     if family is None:

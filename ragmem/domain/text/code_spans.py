@@ -1,7 +1,6 @@
 """Classify inline code: a symbol, a path, a setting, a command, a route, or an error."""
 
 import re
-from functools import lru_cache
 
 from ragmem.domain.text.keywords import is_stop_word
 from ragmem.domain.text.known_names import COMMON_WORDS
@@ -16,6 +15,7 @@ from ragmem.domain.text.token_types import (
     classify_token,
     is_file,
 )
+from ragmem.heap import word_cache
 from ragmem.patterns import lazy
 
 MAX_CODE_CHARS = 160
@@ -82,7 +82,7 @@ _PARTS = (
 """Patterns of the beginning of longer code."""
 
 
-@lru_cache(maxsize=8192)
+@word_cache(8192)
 def classify_code(code: str) -> tuple[str, str, float] | None:
     """Return name, type and weight of the entity of a piece of inline code, or None."""
     text = " ".join(code.strip().strip("\"'").rstrip(",;").split())

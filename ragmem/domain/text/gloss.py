@@ -8,12 +8,13 @@ learnt by scripts/build_glossaries.py, which names their sources.
 
 import zlib
 from collections.abc import Iterator, Mapping
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
 
 from ragmem.domain.text.language import detect, function_words
 from ragmem.domain.text.stemming import stem_each, stem_in
 from ragmem.domain.text.words import fold_words, is_unspaced, unspaced_runs
+from ragmem.heap import word_cache
 from ragmem.patterns import lazy
 
 FOLDER = Path(__file__).with_name("glossaries")
@@ -66,7 +67,7 @@ def _glossary(language: str) -> tuple[Mapping[str, str], Mapping[str, str]]:
     return words, stems
 
 
-@lru_cache(maxsize=8_192)
+@word_cache(8_192)
 def gloss_word(word: str, language: str) -> tuple[str, ...]:
     """Return English words for a folded word; none where the glossary does not know it."""
     return _known(word, language) or _compound(word, language)

@@ -1,8 +1,8 @@
 """Find code-like tokens in a text, and split them into words."""
 
 from collections.abc import Sequence
-from functools import lru_cache
 
+from ragmem.heap import word_cache
 from ragmem.patterns import lazy
 
 MAX_CHARS = 200
@@ -68,7 +68,7 @@ def paths(names: Sequence[str]) -> list[str]:
     return [name for name in names if (found := classify_token(name)) and found[1] == "file"]
 
 
-@lru_cache(maxsize=32768)
+@word_cache(32768)
 def _in_word(word: str) -> tuple[str, ...]:
     """Return the identifiers between two blanks; cached, because most words repeat."""
     return () if _PLAIN.fullmatch(word) else _in_long_word(word)

@@ -5,8 +5,10 @@ algorithms", 2001.
 """
 
 from collections.abc import Sequence
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any
+
+from ragmem.heap import word_cache
 
 _ALGORITHMS = {
     "ar": "arabic", "ca": "catalan", "cs": "czech", "da": "danish", "de": "german", "el": "greek",
@@ -26,7 +28,7 @@ def has_stemmer(language: str) -> bool:
     return language in _ALGORITHMS
 
 
-@lru_cache(maxsize=8_192)
+@word_cache(8_192)
 def stem_in(language: str, word: str) -> str:
     """Return a folded word without its ending; the word itself in a language without an algorithm."""
     return stem_each(language, [word])[0]

@@ -1,9 +1,9 @@
 """Infer the entity type of a single word or piece of code from its form."""
 
 import re
-from functools import lru_cache
 
 from ragmem.domain.text.known_names import AMBIGUOUS_NAMES, FILE_ENDINGS, KNOWN_NAMES
+from ragmem.heap import word_cache
 from ragmem.patterns import lazy
 
 ENTITY_TYPES = tuple(
@@ -100,7 +100,7 @@ journalctl launchctl crontab openssl tar gpg vim emacs claude codex gemini
 COMMANDS = frozenset(_COMMAND_WORDS.split())
 
 
-@lru_cache(maxsize=8192)
+@word_cache(8192)
 def classify_token(token: str) -> tuple[str, str, float] | None:
     """Return name, type and weight of the entity of a bare word by its form, or None."""
     known = KNOWN_NAMES.get(token.lower())

@@ -1,11 +1,12 @@
 """The shape of a word: the features of a piece of text between two blanks."""
 
 import re
-from functools import lru_cache, partial
+from functools import partial
 
 from ragmem.domain.text.known_names import AMBIGUOUS_NAMES, COMMON_WORDS, KNOWN_NAMES, NAME_STARTERS
 from ragmem.domain.text.token_types import MAX_NAME_CHARS, classify_token
 from ragmem.frozen import dataclass
+from ragmem.heap import word_cache
 from ragmem.patterns import lazy
 
 PROPER = lazy(r"[A-Z][A-Za-z0-9]*(?:[.&+'\u2019-][A-Za-z0-9]+)*[+#]{0,2}$")
@@ -52,7 +53,7 @@ class Shape:
     parts: tuple[str, ...] = ()
 
 
-@lru_cache(maxsize=8192)
+@word_cache(8192)
 def shape_of(raw: str) -> Shape:
     """Return the shape of a piece of text between blanks."""
     shape = partial(

@@ -10,8 +10,9 @@ import re
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Mapping
-from functools import cache, lru_cache
+from functools import cache
 
+from ragmem.heap import word_cache
 from ragmem.patterns import lazy
 
 _NOT_ASCII = lazy(r"[^\x00-\x7f]")
@@ -139,7 +140,7 @@ def is_pair(word: str) -> bool:
     return pairs(word) == [word]
 
 
-@lru_cache(maxsize=2048)
+@word_cache(2048)
 def stem(word: str) -> str:
     """Return a folded word without its English ending: "connections" and "connected" are "connect"."""
     if not SHORTEST_STEMMED <= len(word.encode()) <= LONGEST_STEMMED:

@@ -10,7 +10,7 @@ from ragmem.domain.model import Chunk, Extraction, Memory, Record, State, Tier
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.errors import StorageError, StoreBusyError
 from ragmem.frozen import dataclass
-from ragmem.heap import trim_heap
+from ragmem.heap import free_word_caches, trim_heap
 from ragmem.ports import Store
 from ragmem.ports.principal import acting_as
 from ragmem.readers.failures import check, isolate_failures
@@ -198,6 +198,8 @@ def index_pending(
         # In the order of reading, and before any is put: a later name would have others put again.
         for items in _batches(catalog, catalog.names.unlearnt(untried), size, processes):
             isolate_failures(items, lambda some: learn_names(catalog, some))
+        if len(untried) >= PACKED_FROM:
+            free_word_caches()
         waiting = _batches(catalog, untried, size, processes)
         for count, refused in _index_ahead(catalog, store, waiting) if untried else ():
             rejected |= refused
@@ -256,6 +258,7 @@ def _index_ahead(
             prepared = _Prepared(len(items), records, refused, pool.submit(store.prepare, records))
             if ahead is not None:
                 yield ahead.index(catalog, store)
+                trim_heap()
             ahead = prepared
         if ahead is not None:
             yield ahead.index(catalog, store)

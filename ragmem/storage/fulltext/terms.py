@@ -19,6 +19,7 @@ from ragmem.domain.text.language import foreign_language, function_words
 from ragmem.domain.text.stemming import has_stemmer, stem_in
 from ragmem.domain.text.words import fold_words, pairs, stem, unspaced_runs
 from ragmem.frozen import dataclass
+from ragmem.heap import word_cache
 
 TITLE, HEADING, TAGS, PLACE = 3, 2, 2, 1
 """How often a word counts there; in the text once. A title says more of a memory than a word of its text."""
@@ -80,7 +81,7 @@ class LexicalHits:
     )
 
 
-@lru_cache(maxsize=16_384)
+@word_cache(16_384)
 def term_of(word: str) -> int:
     """Return the term of a folded word: the same for "connections" and "connected"."""
     digest = blake2b(stem(word).encode("utf-8", "surrogatepass"), digest_size=8).digest()
@@ -139,7 +140,7 @@ def _terms_in(language: str, text: str, words: Sequence[str]) -> Iterator[int]:
             yield from map(term_of, english)
 
 
-@lru_cache(maxsize=8_192)
+@word_cache(8_192)
 def alternatives(word: str, language: str) -> tuple[int, ...]:
     """Return the other terms of a folded word: those of its English words, else that of its stem."""
     english = () if language in UNSPACED else gloss_word(word, language)
@@ -163,7 +164,7 @@ def _names_in(text: str) -> Counter[str]:
     return names
 
 
-@lru_cache(maxsize=4_096)
+@word_cache(4_096)
 def _words_in(name: str) -> tuple[str, ...]:
     """Return the words by which a name is found beside those that its letters are divided into by marks."""
     if len(name) > MAX_RUN:

@@ -12,9 +12,10 @@ from datetime import timedelta
 import pytest
 
 from ragmem.api.memory import Ragmem, now
-from ragmem.backends.fake import FakeModels
+from ragmem.backends.fake import FakeEmbedder, FakeModels
 from ragmem.domain.model import Draft, State
 from ragmem.services.doctor.invariants import violations
+from ragmem.storage.fulltext.terms import term_of
 
 Opener = Callable[..., Ragmem]
 STORE = {"RAGMEM_STORE_BACKEND": "lightrag"}
@@ -152,6 +153,22 @@ def test_a_small_rest_is_finished_by_the_next_ingest_and_a_backlog_is_not(open_m
     monkeypatch.setattr("ragmem.storage.memories.memories.BACKLOG", 16)
     memory.ingest([Draft("handed", "two", "We decided on the pump, because of the error.")])
     assert pending(memory) == set()
+
+
+def test_the_words_that_were_read_take_no_memory_from_the_model(memory, notes, monkeypatch):
+    write_notes(notes, 60)
+    read, held = [], []
+    embed = FakeEmbedder.embed
+
+    def counted(self, texts, *, role):
+        held.append(term_of.cache_info().currsize)
+        return embed(self, texts, role=role)
+
+    monkeypatch.setattr(FakeEmbedder, "embed", counted)
+    memory.seed(on_searchable=lambda _: read.append(term_of.cache_info().currsize))
+
+    assert read[0] > 60
+    assert held[0] == 0
 
 
 def test_a_note_that_fades_names_nothing_any_more(memory, notes):
